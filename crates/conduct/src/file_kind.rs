@@ -152,7 +152,7 @@ pub fn refuse_others(path: &Path, accepted: &[FileKind]) -> CommandResult<()> {
     let refused = |why: Option<String>| why.map_or(Ok(()), |why| Err(Failure::usage(anyhow!(why))));
     match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_file() => {}
-        // What is no file is read by the code that needs it.
+        // A pipe or a device is read by the code that needs it.
         found => return refused(unusable::without_content(path, found, accepted)),
     }
     let head = match head_of(path) {

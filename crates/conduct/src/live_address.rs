@@ -43,7 +43,7 @@ impl FromStr for LiveAddress {
         let port = port.map(str::parse).transpose().map_err(|_| UnusableAddress(text.to_owned()))?;
         let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':');
-        // A port with something behind it is no name.
+        // A port with letters behind it is not a name.
         let is_misspelt = host.starts_with(|c: char| c.is_ascii_digit()) && !host.contains(['.', ':', '-']);
         if !host.chars().all(is_name) || is_misspelt {
             return Err(UnusableAddress(text.to_owned()));

@@ -33,7 +33,7 @@ const REPORT: &str = "a report";
 const RUN_FILE: &str = "the run file";
 const PLAN: &str = "the plan";
 
-/// What names of reports end with. One that shows a plan is none.
+/// What names of reports end with: a report that shows a plan is not one.
 const REPORT_ENDINGS: [&str; 6] = ["html", "htm", "md", "markdown", "json", "xml"];
 
 /// A file that is to be written.
@@ -166,7 +166,7 @@ enum Place {
 }
 
 impl Place {
-    /// None of what is no file, such as a pipe.
+    /// None of what is not a file, such as a pipe.
     fn of(path: &Path) -> Option<Place> {
         match path.metadata() {
             Ok(found) => found.is_file().then(|| Place::Present(found.dev(), found.ino())),

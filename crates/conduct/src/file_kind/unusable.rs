@@ -60,7 +60,7 @@ impl Wanted {
 /// How many files of a folder are named.
 const NAMED: usize = 5;
 
-/// Why nothing can be read there, if it is no file; none for what can be, such as a pipe.
+/// Why nothing can be read there, if it is not a file; none for what can be read, such as a pipe.
 pub(super) fn without_content(
     path: &Path,
     found: io::Result<Metadata>,

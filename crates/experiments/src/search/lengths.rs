@@ -77,7 +77,7 @@ pub(super) fn announce(experiment: &CapacityExperiment, workload: &Workload) -> 
         Some(budget) if budget < all => Err(Failure::usage(anyhow!(
             "a budget of {budget:?} is too short: {probes} probes of {step_s:.0} s{} take about {:.0} min; raise it, or shorten \
              `step`",
-            if search.hold + overload == Duration::ZERO { "" } else { ", the hold and the overload" },
+            if search.hold + overload == Duration::ZERO { "" } else { " and what follows them" },
             (all.as_secs_f64() / 60.0).ceil()
         ))),
         _ => {

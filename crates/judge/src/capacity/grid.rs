@@ -101,17 +101,13 @@ impl GridAnswer {
     /// tolerance limit of their margins is above 0. None where probes are in two states, of which few probes show nothing.
     pub fn nine_of_ten(&self) -> Option<f64> {
         let is_met = |level: &&CapacityLevel| {
-            let mut objectives = level.margins.iter().zip(&self.deviations);
-            level.probes > 1
-                && level.margins.len() == self.deviations.len()
-                && objectives.all(|((mean, _, _), deviation)| {
-                    deviation.is_some_and(|(deviation, degrees)| {
-                        // The factor takes longer than a division.
-                        *mean > 0.0
-                            && *mean
-                                > deviation * tolerance_factor(NINE_OF_TEN, TOLERANCE, level.probes, degrees)
-                    })
-                })
+            let mut margins = level.margins.iter().map(|(mean, _, _)| *mean).zip(&self.deviations);
+            let is_above = |(mean, deviation): (f64, &Option<(f64, u32)>)| {
+                let Some((deviation, degrees)) = *deviation else { return false };
+                mean > deviation * tolerance_factor(NINE_OF_TEN, TOLERANCE, level.probes, degrees)
+            };
+            let is_known = level.probes > 1 && level.margins.len() == self.deviations.len();
+            is_known && margins.all(is_above)
         };
         let is_ordered = self.two_states.is_none() && self.disorder.is_none();
         self.levels.iter().take_while(is_met).last().filter(|_| is_ordered).map(|level| level.level)

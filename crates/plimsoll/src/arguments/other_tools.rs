@@ -251,7 +251,7 @@ pub(super) fn unknown_verb<'a>(verb: &str, verbs: impl IntoIterator<Item = &'a s
         return Some(format!("there is no verb `{shown}`: it is `{ours}` here"));
     }
     if let Some(ours) = of_list(&TOOLS, verb) {
-        return Some(format!("`{shown}` is another tool, and no verb: write `{ours}`"));
+        return Some(format!("`{shown}` is another tool and not a verb: write `{ours}`"));
     }
     if let Some(ending) = Path::new(verb).extension().filter(|_| Path::new(verb).is_file()) {
         let verb = if ending == "plimsoll" { "report" } else { "run" };

@@ -31,9 +31,8 @@ pub(crate) fn parse() -> Arguments {
         // That standard output was closed is not a failure.
         Some(Ok(page)) => {
             let _ = match Stream::Output.is_terminal() {
-                true => {
-                    standard_output::print_paged(&topics::laid_out(&page, Stream::Output.width())).is_ok()
-                }
+                true => standard_output::print_paged(&topics::laid_out(&page, standard_output::terminal()))
+                    .is_ok(),
                 false => screen::write_document(&page).is_ok(),
             };
             std::process::exit(0);

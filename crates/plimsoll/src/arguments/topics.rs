@@ -56,8 +56,8 @@ pub(super) fn help(name: &str, section: &str) -> anyhow::Result<String> {
 }
 
 /// The page of a topic or a section, laid out for a terminal of this width.
-pub(super) fn laid_out(page: &str, width: usize) -> evidence::TerminalText {
-    rendered::rendered(page, width)
+pub(super) fn laid_out(page: &str, (style, width): (report::Style, usize)) -> evidence::TerminalText {
+    rendered::rendered(page, style, width)
 }
 
 /// A page as another program reads it: links are their texts.

@@ -359,3 +359,25 @@ fn a_run_in_the_background_leaves_keys_and_screen_alone() {
     assert!(text.contains("0:05 / 0:06"), "a line every five seconds: {text}");
     session.end();
 }
+
+#[test]
+fn long_help_is_laid_out_for_the_terminal_and_goes_through_the_pager() {
+    let kept = TempDir::new().unwrap();
+    let paged = kept.path().join("paged.txt");
+    let pager = format!("cat > {}", paged.display());
+    let shown = |pager: &str, page: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+        command.args(page).env("PAGER", pager).env("NO_COLOR", "1");
+        let (left, code) = Session::start(command, TempDir::new().unwrap()).end();
+        assert_eq!(code, Some(0), "{left:#?}");
+        left.join("\n")
+    };
+    // What fits the screen is printed, and so is all where there is no such pager.
+    assert!(shown(&pager, &["explain", "A1"]).contains("evidence-changed") && !paged.exists());
+    assert!(shown("no-such-pager", &["help", "plan"]).contains("OBJECTIVES"));
+    shown(&pager, &["help", "plan"]);
+    let page = fs::read_to_string(paged).unwrap();
+    assert!(page.contains("\nOBJECTIVES\n") && !page.contains("| --- |"), "{page}");
+    let is_code = |line: &&str| line.starts_with("      ");
+    assert!(page.lines().filter(|line| !is_code(line)).all(|line| line.chars().count() <= 80), "{page}");
+}

@@ -81,7 +81,7 @@ fn wrong_percentile(text: &str) -> Option<String> {
     })
 }
 
-/// The objective that a threshold of k6 is, such as `http_req_duration: p(95)<500`; none if it is no threshold.
+/// The objective that a threshold of k6 is, such as `http_req_duration: p(95)<500`; none if it is not one.
 pub(super) fn k6_threshold(text: &str) -> Option<String> {
     let (metric, threshold) = text.split_once(':')?;
     let unquote = |text: &str| text.trim().trim_matches(['"', '\'', '[', ']']).trim().to_owned();
