@@ -106,8 +106,10 @@ fn submit(vu: &Vu, name: OperationName, context: &mut Context<'_>) {
         is_our_limit = matches!(origin, Err(UnusableOrigin::TooMany(_)));
         origin.map_err(|error| Failure::new(1000, error.to_string()))
     });
+    let requests = vu.shared.script.requests();
     match usable {
         Ok(origin) => {
+            requests.mark_sent();
             let endpoint = match &operation.request.name {
                 Some(name) => context.endpoint(shortened(name)),
                 None => url.endpoint_by(|url| context.endpoint(shortened(url))),
@@ -117,6 +119,7 @@ fn submit(vu: &Vu, name: OperationName, context: &mut Context<'_>) {
             operation.draft(draft, &vu.shared.script.settings().http.user_agent, vu.unix_ms());
         }
         Err(failure) => {
+            requests.add_unsent(url.as_str());
             let response = Rc::new(operation.refused(failure));
             let hop = Hop { request: &operation.request, response: Some(&response), status: 0 };
             // What the generator does not send is not a failure of the target.

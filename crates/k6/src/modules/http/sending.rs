@@ -12,11 +12,6 @@ use crate::vu::{Ended, Operation, Stage, Vu, Wait, Waiter};
 
 /// Begin a request, and ask for it.
 pub(super) fn begin(vu: &Vu, request: HttpRequest, waiter: Waiter) -> u32 {
-    let requests = vu.shared.script.requests();
-    match request.refusal() {
-        Some(_) => requests.add_unsent(request.url.as_str()),
-        None => requests.mark_sent(),
-    }
     let operation = HttpOperation::new(request, vu.time());
     let name = vu.begin(Operation::Http(Box::new(operation)), waiter);
     vu.asked.borrow_mut().requests.push(name);
