@@ -171,7 +171,7 @@ pub(crate) const GRPC_STATUS: Target = Target {
         headers.push(b"grpc-status", code);
         headers.push(b"grpc-message", text);
         let trailers = headers.view();
-        let Some(status) = Status::of(&trailers) else { return false };
+        let Some(status) = Status::from_trailers(&trailers) else { return false };
         let mut shown = String::new();
         status.text_into(&mut shown);
         assert!(shown.len() <= 3 * text.len() + 3, "a text is longer than its encoding allows");

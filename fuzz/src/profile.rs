@@ -46,10 +46,10 @@ pub(crate) const PROFILE: Target = Target {
         );
         for counted in &profile.sample_types {
             let options = ViewOptions { sample_type: Some(&counted.name), focus: Some("m") };
-            let view = View::of(&profile, options).expect("the profile has this sample type");
+            let view = View::new(&profile, options).expect("the profile has this sample type");
             let listed = top(&view, TopOptions::default());
             assert!(listed.rows.len() <= 20);
-            let tree = CallTree::of(&view);
+            let tree = CallTree::build(&view);
             assert!(tree.nodes.iter().all(|node| node.children.len() < tree.nodes.len()));
             let side = Side { view: &view, requests: Some(3) };
             let compared = compare(side, side).expect("a view can be compared with itself");

@@ -39,7 +39,7 @@ struct State {
 impl PrivateCopy {
     /// A copy of the file at `path` with its `log`; none if the log was begun anew, or went away, meanwhile.
     /// It is given up, as interrupted, once `is_stopped`.
-    pub(crate) fn of(
+    pub(crate) fn take(
         path: &Path,
         log: &Path,
         is_stopped: &dyn Fn() -> bool,

@@ -44,7 +44,7 @@ pub(crate) struct Instances {
 }
 
 impl Instances {
-    pub(crate) fn of(connection: &Connection) -> Result<Instances, Fault> {
+    pub(crate) fn read(connection: &Connection) -> Result<Instances, Fault> {
         let mut all = Vec::new();
         let are_named = schema::names_instances(schema::version(connection)?);
         if !are_named {

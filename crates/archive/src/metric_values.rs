@@ -306,7 +306,7 @@ fn of_json(value: ValueRef<'_>) -> Result<Buckets, Fault> {
     let broken = |error: String| damaged(format_args!("the buckets of a metric: {error}"));
     let text = value.as_str().map_err(|e| broken(e.to_string()))?;
     let counts: Vec<(i32, u64)> = serde_json::from_str(text).map_err(|e| broken(e.to_string()))?;
-    Buckets::of(counts).ok_or_else(not_of_its_values)
+    Buckets::from_counts(counts).ok_or_else(not_of_its_values)
 }
 
 fn not_of_its_values() -> Fault {

@@ -40,7 +40,7 @@ pub(crate) fn put_profile(connection: &Connection, profile: &Profile) -> Result<
 }
 
 pub(crate) fn notices(connection: &Connection) -> Result<Vec<Notice>, Fault> {
-    let instances = Instances::of(connection)?;
+    let instances = Instances::read(connection)?;
     let instance = instances.column();
     let question =
         format!("SELECT at_ns, observer, kind, text, {instance} FROM notices ORDER BY at_ns, notice");

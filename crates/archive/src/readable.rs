@@ -44,7 +44,7 @@ impl Readable {
             let Some(log) = log_of(path)? else {
                 return Ok(Readable { path: path.to_owned(), copy: None });
             };
-            if let Some(copy) = PrivateCopy::of(path, &log, is_stopped)? {
+            if let Some(copy) = PrivateCopy::take(path, &log, is_stopped)? {
                 return Ok(Readable { path: path.to_owned(), copy: Some(copy) });
             }
         }

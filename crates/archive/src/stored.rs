@@ -67,7 +67,7 @@ impl Stored {
     }
 
     fn load(connection: Connection, source: Readable) -> Result<Stored, Fault> {
-        let instances = Instances::of(&connection)?;
+        let instances = Instances::read(&connection)?;
         let series = load::series(&connection, &instances)?;
         let seconds = load::seconds(&connection)?;
         Ok(Stored {

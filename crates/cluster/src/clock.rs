@@ -32,7 +32,7 @@ pub struct OffsetEstimate {
 
 impl OffsetEstimate {
     /// From the exchange with the least round trip; none without any.
-    pub fn of(exchanges: &[Exchange]) -> Option<OffsetEstimate> {
+    pub fn from_exchanges(exchanges: &[Exchange]) -> Option<OffsetEstimate> {
         let best = exchanges.iter().min_by_key(|exchange| exchange.round_trip())?;
         let error_ns = best.round_trip().div_ceil(2);
         let middle = i128::from(best.asked) + i128::from(best.round_trip() / 2);
@@ -71,7 +71,7 @@ mod tests {
                 now = asked + there + back;
                 Exchange { asked, answered, received: now }
             }).collect();
-            let estimate = OffsetEstimate::of(&exchanges).unwrap();
+            let estimate = OffsetEstimate::from_exchanges(&exchanges).unwrap();
             let least = delays.iter().map(|(there, back)| there + back).min().unwrap();
             prop_assert_eq!(estimate.error_ns, least.div_ceil(2));
             prop_assert!(estimate.offset_ns.abs_diff(offset) <= estimate.error_ns + 1);
@@ -83,6 +83,6 @@ mod tests {
         let at = |offset_ns| OffsetEstimate { offset_ns, error_ns: 10 };
         assert_eq!(at(-500).drift_ns(&at(700)), 1_200);
         assert_eq!(at(-500).on_worker(2_000), 1_500);
-        assert_eq!(OffsetEstimate::of(&[]), None);
+        assert_eq!(OffsetEstimate::from_exchanges(&[]), None);
     }
 }

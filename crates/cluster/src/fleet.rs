@@ -81,7 +81,7 @@ pub struct WorkerAddress {
 
 impl WorkerAddress {
     /// A worker that offers as much as most.
-    pub fn of(address: impl Into<String>) -> WorkerAddress {
+    pub fn new(address: impl Into<String>) -> WorkerAddress {
         WorkerAddress { address: address.into(), weight: 1 }
     }
 }
@@ -203,8 +203,8 @@ impl Fleet {
         observed: &Sender<Observed>,
     ) -> Result<FleetEnd, EngineError> {
         let workers = self.members.len() as u32;
-        let others = Others::of(self.members.len());
-        let names = Arc::new(MergedNames::of(options.program.clone()));
+        let others = Others::new(self.members.len());
+        let names = Arc::new(MergedNames::new(options.program.clone()));
         let mut outlets = outlets.into_iter();
         let (groups, silence) = (self.groups(), self.limits.silence);
         let mut pumps = Vec::new();
@@ -384,7 +384,8 @@ impl Member {
                 }
             }
         }
-        OffsetEstimate::of(&exchanges).ok_or_else(|| ClusterError::malformed("its clock is out of range"))
+        OffsetEstimate::from_exchanges(&exchanges)
+            .ok_or_else(|| ClusterError::malformed("its clock is out of range"))
     }
 }
 

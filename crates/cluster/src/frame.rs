@@ -34,7 +34,7 @@ pub enum FrameKind {
 }
 
 impl FrameKind {
-    fn of(byte: u8) -> Option<FrameKind> {
+    fn from_byte(byte: u8) -> Option<FrameKind> {
         postcard::from_bytes(&[byte]).ok()
     }
 }
@@ -110,7 +110,7 @@ impl FrameReader {
         }
         // The kind is checked before the content is waited for.
         let Some(kind) = rest.first() else { return Ok(None) };
-        let kind = FrameKind::of(*kind)
+        let kind = FrameKind::from_byte(*kind)
             .ok_or_else(|| ClusterError::malformed(format!("there is no message of kind {kind}")))?;
         let Some(content) = rest.get(1..length) else { return Ok(None) };
         let content = content.to_vec();

@@ -42,7 +42,7 @@ pub enum FileKind {
 
 impl FileKind {
     /// What a file is, by its beginning; none if it may be anything.
-    pub fn of(head: &[u8]) -> Option<FileKind> {
+    pub fn detect(head: &[u8]) -> Option<FileKind> {
         if head.starts_with(b"SQLite format 3\0") {
             return Some(FileKind::RunFile);
         }
@@ -55,7 +55,7 @@ impl FileKind {
         let has_all = |words: &[&str]| words.iter().all(|word| text.contains(word));
         if is_curl(text) {
             Some(FileKind::CurlCommands)
-        } else if let Some(tool) = OtherTool::of(text) {
+        } else if let Some(tool) = OtherTool::detect(text) {
             Some(FileKind::OfOthers(tool))
         } else if text.starts_with('{') && has_all(&["\"openapi\"", "\"paths\""]) {
             Some(FileKind::OpenApi)
@@ -159,7 +159,7 @@ pub fn refuse_others(path: &Path, accepted: &[FileKind]) -> CommandResult<()> {
         Ok(head) => head,
         Err(error) => return refused(unusable::without_content(path, Err(error), accepted)),
     };
-    match FileKind::of(&head) {
+    match FileKind::detect(&head) {
         Some(kind) if accepted.contains(&kind) => Ok(()),
         Some(kind) => Err(kind.refused(path)),
         None => refused(unusable::by_content(path, &head, accepted)),
@@ -175,7 +175,9 @@ fn head_of(path: &Path) -> std::io::Result<Vec<u8>> {
 
 /// The kind of the file at `path`, if it is one and it is known.
 pub fn at(path: &Path) -> Option<FileKind> {
-    FileKind::of(&std::fs::metadata(path).is_ok_and(|found| found.is_file()).then(|| head_of(path).ok())??)
+    FileKind::detect(
+        &std::fs::metadata(path).is_ok_and(|found| found.is_file()).then(|| head_of(path).ok())??,
+    )
 }
 
 /// The files of this folder that are of a kind, as a list; none if there are none.
@@ -186,7 +188,7 @@ pub fn here(kind: FileKind) -> Option<String> {
 /// The refusal of the file at `path` that begins with `head`; none if it may be anything.
 pub fn named(path: &Path, head: &[u8]) -> Option<Failure> {
     let head = &head[..head.len().min(HEAD_BYTES as usize)];
-    FileKind::of(head).map(|kind| kind.refused(path))
+    FileKind::detect(head).map(|kind| kind.refused(path))
 }
 
 /// Whether an importer reads it.
@@ -236,8 +238,8 @@ mod tests {
             ("hello\n", None),
             ("", None),
         ] {
-            assert_eq!(FileKind::of(text.as_bytes()), expected, "{text}");
+            assert_eq!(FileKind::detect(text.as_bytes()), expected, "{text}");
         }
-        assert_eq!(FileKind::of(b"SQLite format 3\0..."), Some(FileKind::RunFile));
+        assert_eq!(FileKind::detect(b"SQLite format 3\0..."), Some(FileKind::RunFile));
     }
 }

@@ -49,7 +49,7 @@ pub fn judge(run: Stored) -> CommandResult<Judged> {
 
 /// Judge this run file by its objectives and these.
 pub fn judge_by(run: Stored, objectives: &[String]) -> CommandResult<Judged> {
-    let StoredRun { run, mut workload, provenance } = StoredRun::of(run)?;
+    let StoredRun { run, mut workload, provenance } = StoredRun::judge(run)?;
     let more = plans::asked(&workload, objectives).map_err(Failure::usage)?;
     workload.objectives.extend(more);
     let judgement = ::judge::judge(&run, &workload, provenance).map_err(Failure::own)?;
@@ -71,7 +71,7 @@ pub struct StoredRun {
 
 impl StoredRun {
     /// Read the workload of this run file, and compute the digest of its evidence.
-    pub fn of(run: Stored) -> CommandResult<StoredRun> {
+    pub fn judge(run: Stored) -> CommandResult<StoredRun> {
         let workload = workload_of(run.path(), run.manifest())?;
         let provenance = integrity::verify(&run, run.path())?;
         Ok(StoredRun { run, workload, provenance })

@@ -5,7 +5,6 @@
 //! Start reading at [`conduct`], which lists them. Plans, scripts, requests of a command line and experiments make their
 //! workload in another way and pass the same stations. What is said meanwhile goes through [`screen`].
 
-pub mod asked_workers;
 mod checking;
 pub mod clock;
 #[cfg_attr(not(target_os = "linux"), path = "without_landlock.rs")]
@@ -27,11 +26,11 @@ pub mod live_page;
 mod load_source;
 pub mod manifest;
 pub mod marks;
+mod observers;
 pub mod once;
 pub mod plan;
 pub mod prepare;
 mod ready;
-pub mod received;
 pub mod recording;
 pub mod reflection;
 pub mod run_file;
@@ -42,10 +41,11 @@ pub mod signals;
 pub mod standard_output;
 pub mod stop_watch;
 pub mod tick_readers;
+pub mod untrusted;
 pub mod watched;
-mod watching;
 #[cfg(feature = "full")]
 pub mod worker;
+pub mod worker_options;
 #[cfg(feature = "full")]
 pub mod workers;
 pub mod writable;

@@ -49,7 +49,7 @@ impl Live {
             // The first figures come when a second is over.
             let _ = screen::draw(TerminalText::default().line("the load begins"));
         }
-        let canvas = Canvas::of(workload, loops, style, control);
+        let canvas = Canvas::new(workload, loops, style, control);
         Live { view, canvas, style, control: control.clone(), drawn_s: 0, notices: Vec::new() }
     }
 
@@ -86,7 +86,7 @@ impl Live {
 }
 
 impl Canvas {
-    fn of(workload: &Workload, loops: u16, style: Style, control: &Control) -> Canvas {
+    fn new(workload: &Workload, loops: u16, style: Style, control: &Control) -> Canvas {
         let display = || Display::start(workload, loops, style, control).ok();
         match screen::is_drawable() {
             false => Canvas::Log { last_s: 0 },

@@ -91,7 +91,7 @@ impl LivePage {
         let access = Access::new(&address.host, at, token);
         note(format_args!("live page: {}", access.url()));
         let state = LiveState { version: 0, is_last: false };
-        let first = ServedPage::of(&Document::before(name), state);
+        let first = ServedPage::render(&Document::before(name), state);
         let shared = Arc::new(Shared {
             access,
             percentiles,
@@ -150,12 +150,12 @@ impl Shared {
 
     fn publish(&self, document: &Document, is_last: bool) {
         let version = self.page.borrow().version + 1;
-        self.page.send_replace(ServedPage::of(document, LiveState { version, is_last }));
+        self.page.send_replace(ServedPage::render(document, LiveState { version, is_last }));
     }
 }
 
 impl ServedPage {
-    fn of(document: &Document, state: LiveState) -> ServedPage {
+    fn render(document: &Document, state: LiveState) -> ServedPage {
         let page = document::live_html(document, &state);
         ServedPage {
             version: state.version,

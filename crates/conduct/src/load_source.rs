@@ -41,7 +41,7 @@ impl LoadSource {
         request: &RunRequest<'_>,
     ) -> CommandResult<LoadSource> {
         let group = LoopGroup::whole(request.loops);
-        let loops = Loops::make(program, behaviour, &group).map_err(Failure::own)?;
+        let loops = Loops::spawn(program, behaviour, &group).map_err(Failure::own)?;
         wait_for_virtual_users(&loops, request.progress);
         Ok(LoadSource::Local(loops))
     }
@@ -89,13 +89,13 @@ fn wait_for_virtual_users(loops: &Loops, progress: Progress) {
     let mut was_shown = false;
     while !loops.wait(SHOWN_EVERY) {
         if progress == Progress::Shown {
-            let (made, to_make) = loops.made();
+            let (made, to_make) = loops.vus_ready();
             screen::note(format_args!("virtual users created: {made} of {to_make}"));
             was_shown = true;
         }
     }
     if was_shown {
-        let (made, took) = (loops.made().0, began.elapsed().as_secs_f64());
+        let (made, took) = (loops.vus_ready().0, began.elapsed().as_secs_f64());
         screen::note(format_args!("virtual users created: {made}, in {took:.1} s"));
     }
 }

@@ -10,9 +10,9 @@ use workload::LoadedPlan;
 
 use crate::failure::{CommandResult, Failure};
 use crate::manifest::Identities;
+use crate::observers::{self, Watchers};
 use crate::run_request::{Precheck, Progress, RunRequest};
 use crate::tick_readers::MakeReaders;
-use crate::watching::{self, Watchers};
 use crate::workers::ConnectedWorkers;
 use crate::{checking, once, ready, reflection, screen};
 
@@ -95,7 +95,7 @@ impl ReachableRun {
             }
         }
         let program = Arc::new(dry_run.into_program());
-        let identities = watching::identities(program.workload(), program.env());
+        let identities = observers::identities(program.workload(), program.env());
         Ok(PreparedRun { program, watchers, identities, additions })
     }
 }

@@ -279,7 +279,7 @@ pub(crate) struct ProbeResponse {
 impl ProbeResponse {
     /// The status of a gRPC call, if it has one.
     pub(crate) fn code(&self) -> Option<GrpcCode> {
-        wire::grpc::Status::of(&self.headers.view()).map(|status| status.code)
+        wire::grpc::Status::from_trailers(&self.headers.view()).map(|status| status.code)
     }
 
     fn take(&mut self, event: Event<'_>) {

@@ -22,13 +22,13 @@ use crate::live::Live;
 use crate::live_page::Rendering;
 use crate::manifest::{Identities, RunDescription, manifest};
 use crate::marks::Marker;
+use crate::observers::report_address_changes;
 use crate::run_file::RunFile;
 use crate::run_request::RunRequest;
 use crate::screen;
 use crate::setup_watch::SetupWatch;
 use crate::stop_watch::{EarlyEnd, EndedBy, StopWatch};
 use crate::tick_readers::{MakeReaders, RunHandles};
-use crate::watching::report_address_changes;
 
 /// Between the time at which the archive exists and the run's epoch: long enough for every loop to be at its start.
 const LEAD: Duration = Duration::from_millis(150);

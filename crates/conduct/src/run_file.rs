@@ -11,12 +11,12 @@ use crate::failure::{CommandResult, Failure};
 
 /// Which run file is kept.
 #[derive(Clone, Copy)]
-pub enum Keep<'a> {
+pub enum RunFilePolicy<'a> {
     At(&'a Path),
     /// One named after the plan and the time.
     ByName,
     /// None.
-    Nothing,
+    Temporary,
 }
 
 /// A run file. One that is not kept is deleted when this is dropped.
@@ -25,11 +25,11 @@ pub struct RunFile {
     folder: Option<TempDir>,
 }
 
-impl Keep<'_> {
+impl RunFilePolicy<'_> {
     /// Before anything is sent: an existing run file is not overwritten, and a whole run is not lost because of it.
     pub fn refuse_existing(&self) -> CommandResult<()> {
         match self {
-            Keep::At(path) if path.exists() => {
+            RunFilePolicy::At(path) if path.exists() => {
                 Err(Failure::usage(ArchiveError::Exists { path: path.to_path_buf() }))
             }
             _ => Ok(()),
@@ -39,17 +39,17 @@ impl Keep<'_> {
     /// The path of a file that stays, as far as it is known before the run.
     pub fn shown_path(&self) -> Option<&Path> {
         match self {
-            Keep::At(path) => Some(path),
-            Keep::ByName => Some(Path::new("*.plimsoll")),
-            Keep::Nothing => None,
+            RunFilePolicy::At(path) => Some(path),
+            RunFilePolicy::ByName => Some(Path::new("*.plimsoll")),
+            RunFilePolicy::Temporary => None,
         }
     }
 
     /// The folder of a file that stays.
     pub fn folder(&self) -> &Path {
         match self {
-            Keep::At(path) => path.parent().filter(|folder| !folder.as_os_str().is_empty()),
-            Keep::ByName | Keep::Nothing => None,
+            RunFilePolicy::At(path) => path.parent().filter(|folder| !folder.as_os_str().is_empty()),
+            RunFilePolicy::ByName | RunFilePolicy::Temporary => None,
         }
         .unwrap_or(Path::new("."))
     }
@@ -57,12 +57,12 @@ impl Keep<'_> {
     /// The file of the run that `manifest` begins.
     pub fn file(&self, manifest: &Manifest) -> CommandResult<RunFile> {
         match self {
-            Keep::At(path) => Ok(RunFile { path: path.to_path_buf(), folder: None }),
-            Keep::ByName => {
+            RunFilePolicy::At(path) => Ok(RunFile { path: path.to_path_buf(), folder: None }),
+            RunFilePolicy::ByName => {
                 let path: PathBuf = archive::file_name(&manifest.name, &manifest.started_at).into();
                 Ok(RunFile { path: unused(path), folder: None })
             }
-            Keep::Nothing => {
+            RunFilePolicy::Temporary => {
                 let folder = archive::private_folder(&std::env::temp_dir())
                     .context("no temporary folder for the evidence; name a file for it with `-o FILE`")
                     .map_err(Failure::own)?;

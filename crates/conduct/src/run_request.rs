@@ -10,13 +10,13 @@ use export::Protocol;
 
 use crate::failure::CommandResult;
 use crate::live_page::LivePage;
-use crate::run_file::Keep;
+use crate::run_file::RunFilePolicy;
 use crate::writable;
 
 /// The run file, progress display and settings of one run, whatever load it offers.
 pub struct RunRequest<'a> {
     /// Which run file is kept.
-    pub keep: Keep<'a>,
+    pub keep: RunFilePolicy<'a>,
     /// Whether a run file that exists is replaced.
     pub overwrite: Overwrite,
     /// Whether progress is drawn.
@@ -65,7 +65,7 @@ pub struct ScriptRules {
 
 impl<'a> RunRequest<'a> {
     /// A run with one loop in this process, whose only output is its run file.
-    pub fn new(keep: Keep<'a>, progress: Progress) -> RunRequest<'a> {
+    pub fn new(keep: RunFilePolicy<'a>, progress: Progress) -> RunRequest<'a> {
         RunRequest {
             keep,
             overwrite: Overwrite::Refuse,

@@ -22,9 +22,9 @@ use workload::{Phase, Workload};
 
 use crate::failure::{CommandResult, Failure};
 use crate::manifest::{self, Identities, RunDescription};
-use crate::run_file::{Keep, RunFile};
+use crate::run_file::{RunFile, RunFilePolicy};
 use crate::signals::Listener;
-use crate::{clock, plan, watching};
+use crate::{clock, observers, plan};
 use shown::Shown;
 
 /// The longest watch without `--for`: what a run file holds.
@@ -56,8 +56,8 @@ pub fn watched(subjects: &[String], plan: Option<&Path>) -> CommandResult<Watche
         Some(path) => of_plan(path)?,
         None => of_subjects(subjects)?,
     };
-    let observers = watching::observers(&workload, &env).map_err(watching::unwatched)?;
-    let identities = watching::identities(&workload, &env);
+    let observers = observers::create(&workload, &env).map_err(observers::unwatched)?;
+    let identities = observers::identities(&workload, &env);
     workload = Redactor::new(&workload, &env).stored(&workload);
     Ok(Watched { observers, workload, identities, must_answer: false })
 }
@@ -103,7 +103,7 @@ fn not_there(name: &str, process: &ProcessRef, error: &ObserveError) -> String {
 }
 
 /// Watch for `length`, or until a signal comes, and keep what was seen.
-pub fn watch(watched: Watched, length: Option<Duration>, keep: Keep<'_>) -> CommandResult<RunFile> {
+pub fn watch(watched: Watched, length: Option<Duration>, keep: RunFilePolicy<'_>) -> CommandResult<RunFile> {
     keep.refuse_existing()?;
     let Watched { observers, mut workload, identities, must_answer } = watched;
     let end = length.unwrap_or(LONGEST);

@@ -12,7 +12,7 @@ use observe::{Host, Observer, OwnProcess, Watch};
 
 use crate::failure::{CommandResult, Failure};
 use crate::manifest::workload_digest;
-use crate::watching::report_address_changes;
+use crate::observers::report_address_changes;
 use crate::workers::{HandedJob, LISTENING, PlanJob, Served, VERSION, received, received_plan};
 use crate::{prepare, reflection, screen};
 
@@ -46,7 +46,7 @@ fn offer(mut session: Session, script: ServeScript) -> CommandResult<()> {
         prepare::require_descriptors(program, session.assignment.loops)?;
         let digest = workload_digest(&program.redactor().stored(program.workload()))?;
         let group = session.assignment.group();
-        let loops = Loops::make(program, served.behaviour.as_ref(), &group).map_err(Failure::own)?;
+        let loops = Loops::spawn(program, served.behaviour.as_ref(), &group).map_err(Failure::own)?;
         while !loops.wait(MADE_INTERVAL) {}
         Ok((served, digest, loops))
     });

@@ -19,11 +19,11 @@ use evidence::tick_channel::TickSender;
 use plans::Overrides;
 use workload::LoadedPlan;
 
-use crate::asked_workers::{AskedWorker, AskedWorkers, WorkerPlaces};
 use crate::environment::environment;
 use crate::failure::{CommandResult, Failure};
 use crate::manifest::workload_digest;
 use crate::plan;
+use crate::worker_options::{ListedWorker, WorkerOptions, WorkerPlaces};
 pub use handed::{HandOver, HandedJob, NotedFiles, PlanJob, resolve as resolve_plan};
 pub(crate) use handed::{received, received_plan};
 use local::LocalWorkers;
@@ -78,7 +78,7 @@ pub struct ResolvedRun {
 pub fn resolve(
     path: &Path,
     overrides: &Overrides,
-    asked: Option<&AskedWorkers>,
+    asked: Option<&WorkerOptions>,
 ) -> CommandResult<ResolvedRun> {
     let Some(asked) = asked else {
         return Ok(ResolvedRun { plan: plan::resolve(path, overrides)?, workers: None });
@@ -90,18 +90,18 @@ pub fn resolve(
 
 impl ConnectedWorkers {
     /// Start or find the workers, and connect to each.
-    pub fn connect(asked: &AskedWorkers, hand_over: HandOver) -> CommandResult<ConnectedWorkers> {
+    pub fn connect(asked: &WorkerOptions, hand_over: HandOver) -> CommandResult<ConnectedWorkers> {
         let limits = Limits { connect: asked.patience, ready: asked.patience, silence: SILENCE };
         let (addresses, secret, local): (Vec<WorkerAddress>, _, _) = match &asked.places {
             WorkerPlaces::Here(count) => {
                 let token = Token::drawn().map_err(Failure::own)?;
                 let local = LocalWorkers::start(*count, &token, asked.patience)?;
-                let addresses = local.addresses().into_iter().map(WorkerAddress::of).collect();
+                let addresses = local.addresses().into_iter().map(WorkerAddress::new).collect();
                 (addresses, Secret::Token(token), Some(local))
             }
             WorkerPlaces::At { workers, keys, token_file } => {
                 let secret = secret(keys.as_deref(), token_file.as_deref())?;
-                let address = |worker: &AskedWorker| WorkerAddress {
+                let address = |worker: &ListedWorker| WorkerAddress {
                     address: worker.address.clone(),
                     weight: worker.weight,
                 };

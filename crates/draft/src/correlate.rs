@@ -100,7 +100,7 @@ const MAX_VALUE: usize = 4096;
 
 /// Find the values; places in `avoided` are not used.
 pub(crate) fn correlate(exchanges: &[Exchange], avoided: &BTreeSet<Origin>) -> Correlation {
-    let index = Index::of(exchanges);
+    let index = Index::build(exchanges);
     let mut finder = Finder {
         exchanges,
         index: &index,

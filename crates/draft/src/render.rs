@@ -63,7 +63,7 @@ pub(crate) fn draft(mut plan: PlanDraft) -> Draft {
     // Those that only comments use need not be set.
     let is_used = |variable: &&Variable| active.iter().any(|step| reads(step, &variable.name));
     let variables: Vec<Variable> = plan.variables.all().iter().filter(is_used).cloned().collect();
-    let sent = active.iter().map(|step| SentRequest::of(step, &plan.targets)).collect();
+    let sent = active.iter().map(|step| SentRequest::new(step, &plan.targets)).collect();
     let mut out = format!("# Drafted from {} by `plimsoll new`.\n", one_line(&plan.source));
     out.push_str(HEAD);
     out.push_str(&variables_text(&variables));
@@ -162,7 +162,7 @@ fn step_text(step: &StepDraft, list: &str, targets: &[TargetDraft], is_mix: bool
         }
         method => lines.extend([format!("method = {}", quoted(method)), format!("url = {url}")]),
     }
-    let body = BodyText::of(&step.body);
+    let body = BodyText::new(&step.body);
     let mut headers: Vec<_> =
         step.headers.iter().map(|(name, value)| (name.clone(), value.source())).collect();
     if matches!((&step.body, &body), (BodyDraft::Json(_), BodyText::Text(_)))
@@ -212,7 +212,7 @@ enum BodyText {
 
 impl BodyText {
     /// As JSON only where the plan's reader makes exactly the same text of it.
-    fn of(body: &BodyDraft) -> BodyText {
+    fn new(body: &BodyDraft) -> BodyText {
         match body {
             BodyDraft::None => BodyText::None,
             BodyDraft::Text(text) => BodyText::Text(text.source()),

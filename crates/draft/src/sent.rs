@@ -18,7 +18,7 @@ pub(crate) struct SentRequest {
 }
 
 impl SentRequest {
-    pub(crate) fn of(step: &StepDraft, targets: &[TargetDraft]) -> SentRequest {
+    pub(crate) fn new(step: &StepDraft, targets: &[TargetDraft]) -> SentRequest {
         let base = targets.get(step.target).map(|target| base_path(&target.url)).unwrap_or_default();
         let mut headers: Vec<_> =
             step.headers.iter().map(|(name, value)| (name.clone(), value.parts().to_vec())).collect();

@@ -70,7 +70,7 @@ struct Node {
 }
 
 impl Node {
-    fn of(value: Value) -> Node {
+    fn from_value(value: Value) -> Node {
         Node { value, size: 0, texts: Vec::new() }
     }
 
@@ -146,7 +146,7 @@ impl<'a> Reader<'a> {
     }
 
     fn sequence(&mut self, depth: usize) -> Result<Node, YamlError> {
-        let mut node = Node::of(Value::Null);
+        let mut node = Node::from_value(Value::Null);
         let mut items = Vec::new();
         loop {
             match self.next()? {
@@ -162,7 +162,7 @@ impl<'a> Reader<'a> {
 
     /// `<<` adds the keys that the mapping does not have.
     fn mapping(&mut self, depth: usize) -> Result<Node, YamlError> {
-        let mut node = Node::of(Value::Null);
+        let mut node = Node::from_value(Value::Null);
         let mut fields = Map::new();
         let mut inherited: Vec<Node> = Vec::new();
         loop {
@@ -180,7 +180,7 @@ impl<'a> Reader<'a> {
             match value.value {
                 Value::Object(_) if key == "<<" => inherited.push(value),
                 Value::Array(ref items) if key == "<<" && items.iter().all(Value::is_object) => {
-                    inherited.extend(items.iter().map(|item| Node::of(item.clone())));
+                    inherited.extend(items.iter().map(|item| Node::from_value(item.clone())));
                 }
                 single => {
                     node.take_texts(&key, value.texts);
@@ -209,7 +209,7 @@ impl<'a> Reader<'a> {
 
 /// A scalar, with its text where JSON writes it in another way.
 fn scalar_node(text: &str, style: ScalarStyle) -> Node {
-    let mut node = Node::of(scalar(text, style));
+    let mut node = Node::from_value(scalar(text, style));
     let as_json = node.value.to_string();
     if !node.value.is_string() && as_json != text {
         node.texts.push((String::new(), text.to_owned()));

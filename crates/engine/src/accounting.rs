@@ -207,7 +207,7 @@ impl Accounting {
 
     pub(crate) fn request_begun(&mut self, at: EndpointPhase, window: LoadWindow) {
         let row = self.placed(at.into());
-        self.sums.of(row).requests += 1;
+        self.sums.row_mut(row).requests += 1;
         if let Some(key) = self.moved_key(window, Metric::MovedRequests, row, None) {
             self.tick.add(key, self.tick.second, 1);
         }
@@ -223,7 +223,7 @@ impl Accounting {
         if let Some(service_ns) = exchange.service_ns {
             self.record_outcome(Metric::ServiceTime, row, outcome, service_ns);
         }
-        let sums = self.sums.of(row);
+        let sums = self.sums.row_mut(row);
         sums.bytes_in += exchange.bytes_in;
         sums.bytes_out += exchange.bytes_out;
         if let Some(phases) = &exchange.phases {
@@ -365,7 +365,7 @@ impl Accounting {
         window: LoadWindow,
     ) {
         let row = self.placed(at.into());
-        self.sums.of(row).iterations_done += 1;
+        self.sums.row_mut(row).iterations_done += 1;
         if let Some(key) = self.moved_key(window, Metric::MovedIterationsDone, row, None) {
             self.tick.add(key, self.tick.second, 1);
         }

@@ -52,7 +52,7 @@ impl ArrivalSource {
 
     /// The open scenarios of a load, with the arrivals that belong to this segment.
     pub(crate) fn open_in(program: &Program, segment: Segment) -> Vec<(ScenarioIndex, ArrivalSource)> {
-        let share = ScenarioShare { segment, begun: BegunIterations::of(SharedIterations::WHOLE) };
+        let share = ScenarioShare { segment, begun: BegunIterations::new(SharedIterations::WHOLE) };
         let is_open = |index: &ScenarioIndex| program.scenario(*index).executor.is_open();
         let source = |index| (index, ArrivalSource::new(program, index, &share));
         program.shape.load().filter(is_open).map(source).collect()

@@ -70,7 +70,7 @@ pub struct HeldBytes {
 
 impl HeldBytes {
     /// Nothing yet.
-    pub fn of(budget: &Arc<BodyBudget>) -> HeldBytes {
+    pub fn new(budget: &Arc<BodyBudget>) -> HeldBytes {
         HeldBytes { budget: budget.clone(), bytes: 0 }
     }
 
@@ -115,7 +115,7 @@ pub(crate) struct BodyLease {
 }
 
 impl BodyLease {
-    pub(crate) fn of(budget: &Arc<BodyBudget>) -> BodyLease {
+    pub(crate) fn new(budget: &Arc<BodyBudget>) -> BodyLease {
         BodyLease { budget: Some(budget.clone()), ..BodyLease::default() }
     }
 
@@ -172,14 +172,14 @@ mod tests {
     #[test]
     fn what_is_held_counts_to_the_byte_until_it_is_dropped() {
         let budget = BodyBudget::new(100);
-        let mut held = HeldBytes::of(&budget);
+        let mut held = HeldBytes::new(&budget);
         held.grow(60).unwrap();
         held.grow(40).unwrap();
-        assert!(held.grow(1).is_err() && HeldBytes::of(&budget).grow(1).is_err());
+        assert!(held.grow(1).is_err() && HeldBytes::new(&budget).grow(1).is_err());
         assert_eq!((held.bytes(), budget.refusals()), (100, 2));
         held.shrink_to(30);
         held.shrink_to(50);
-        let mut other = HeldBytes::of(&budget);
+        let mut other = HeldBytes::new(&budget);
         other.grow(70).unwrap();
         drop(held);
         other.grow(30).unwrap();
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn small_bodies_are_not_counted_and_large_ones_share_the_budget() {
         let budget = BodyBudget::new(1 << 20);
-        let (mut first, mut second) = (BodyLease::of(&budget), BodyLease::of(&budget));
+        let (mut first, mut second) = (BodyLease::new(&budget), BodyLease::new(&budget));
         assert!(first.covers(UNCOUNTED_BYTES) && second.covers(1));
         assert_eq!(budget.left.load(Ordering::Relaxed), 1 << 20);
         assert!(first.covers(600_000) && first.covers(1 << 20));

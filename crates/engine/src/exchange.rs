@@ -381,7 +381,7 @@ mod tests {
     #[test]
     fn a_body_has_space_for_no_more_than_its_lease_covers() {
         let budget = BodyBudget::new(9 << 20);
-        let mut response = Response { lease: BodyLease::of(&budget), ..Response::default() };
+        let mut response = Response { lease: BodyLease::new(&budget), ..Response::default() };
         for keep in [100, 70_000, 3 << 20, CHECKED_BODY_BYTES] {
             response.clear();
             for chunk in [1, 1_000, 64 << 10, 128 << 10].into_iter().cycle().take(200) {

@@ -94,7 +94,7 @@ impl Exemplars {
     fn in_slot(&mut self, slot: usize, exchange: &Exchange) -> &mut EndedExchange {
         let place = *grown(&mut self.slots, slot, None).get_or_insert(self.ended.len());
         if place == self.ended.len() {
-            let lease = BodyLease::of(&self.program.body_budget);
+            let lease = BodyLease::new(&self.program.body_budget);
             let response = Response { lease, ..Response::default() };
             let (draft, detail) = (RequestDraft::default(), String::new());
             self.ended.push(EndedExchange { slot, draft, response, exchange: *exchange, detail });

@@ -123,5 +123,5 @@ pub struct Totals {
 /// [`EngineError`] when the measurement has become impossible; the other loops are then stopped too.
 pub fn run(options: &RunOptions, outlets: Vec<TickSender>) -> Result<Totals, EngineError> {
     let group = LoopGroup::whole(u16::try_from(outlets.len()).unwrap_or(u16::MAX));
-    Loops::make(&options.program, options.behaviour.as_ref(), &group)?.run(options, outlets)
+    Loops::spawn(&options.program, options.behaviour.as_ref(), &group)?.run(options, outlets)
 }

@@ -65,7 +65,7 @@ impl LoopGroup {
     pub(crate) fn of_shared(&self, users: u32) -> SharedIterations {
         let count = self.all_loops.min(users);
         let end = (self.first_loop + u32::from(self.loops)).min(count);
-        SharedIterations::of(self.first_loop..end, count)
+        SharedIterations::new(self.first_loop..end, count)
     }
 }
 
@@ -73,10 +73,10 @@ impl LoopGroup {
 #[derive(Debug)]
 pub struct Loops {
     threads: Vec<LoopThread>,
-    made: Arc<AtomicU32>,
-    to_make: u32,
+    vus_ready: Arc<AtomicU32>,
+    vus_to_create: u32,
     /// Disconnected once every loop has made its virtual users.
-    being_made: Receiver<()>,
+    setup: Receiver<()>,
 }
 
 #[derive(Debug)]
@@ -96,25 +96,25 @@ impl Loops {
     ///
     /// # Errors
     /// [`EngineError::Loop`] when a thread cannot be started.
-    pub fn make(
+    pub fn spawn(
         program: &Arc<Program>,
         behaviour: Option<&Arc<dyn Behaviour>>,
         group: &LoopGroup,
     ) -> Result<Loops, EngineError> {
-        let of_scenario = |index| BegunIterations::of(group.of_shared(program.scenario(index).max_vus));
+        let of_scenario = |index| BegunIterations::new(group.of_shared(program.scenario(index).max_vus));
         let begun: Arc<[_]> = program.shape.all().map(of_scenario).collect();
-        let made = Arc::new(AtomicU32::new(0));
-        let (makes, being_made) = channel();
+        let vus_ready = Arc::new(AtomicU32::new(0));
+        let (makes, setup) = channel();
         let segments: Vec<Segment> = (0..group.loops).map(|index| group.segment(index)).collect();
         let thread = |(index, handover): (u16, Option<Handover>)| {
             let (segment, instance) = (group.segment(index), group.instance(index));
             let share = LoopShare { segment, instance, begun: begun.clone() };
             let (begin, begins) = channel::<Begin>();
             let (program, behaviour) = (program.clone(), behaviour.cloned());
-            let (made, makes) = (made.clone(), makes.clone());
+            let (vus_ready, creating) = (vus_ready.clone(), makes.clone());
             let run = move || {
-                let users = share.users(&program, behaviour.as_ref(), &made, handover);
-                drop(makes);
+                let users = share.users(&program, behaviour.as_ref(), &vus_ready, handover);
+                drop(creating);
                 let Ok(Begin { options, links }) = begins.recv() else { return Ok(LoopTotals::default()) };
                 let guard = LoopGuard { others: Some(options.control.clone()) };
                 let made = EventLoop::new(&options, LoopLoad::Share(share), users, links);
@@ -130,19 +130,19 @@ impl Loops {
         };
         let others = Handover::among(program, &segments);
         let threads = (0..).zip(others).map(thread).collect::<Result<_, EngineError>>()?;
-        let to_make =
+        let vus_to_create =
             segments.into_iter().map(|segment| early_users(program, behaviour.is_some(), segment)).sum();
-        Ok(Loops { threads, made, to_make, being_made })
+        Ok(Loops { threads, vus_ready, vus_to_create, setup })
     }
 
     /// How many virtual users are made, and how many will be before the run begins.
-    pub fn made(&self) -> (u32, u32) {
-        (self.made.load(Ordering::Relaxed), self.to_make)
+    pub fn vus_ready(&self) -> (u32, u32) {
+        (self.vus_ready.load(Ordering::Relaxed), self.vus_to_create)
     }
 
     /// Wait until all virtual users are made, at most so long; whether they are.
     pub fn wait(&self, at_most: Duration) -> bool {
-        self.being_made.recv_timeout(at_most) == Err(RecvTimeoutError::Disconnected)
+        self.setup.recv_timeout(at_most) == Err(RecvTimeoutError::Disconnected)
     }
 
     /// Offer the load: see [`run`](crate::run).

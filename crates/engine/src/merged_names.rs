@@ -21,7 +21,7 @@ pub struct MergedNames {
 
 impl MergedNames {
     /// With the names of the program's own steps.
-    pub fn of(program: Arc<Program>) -> MergedNames {
+    pub fn new(program: Arc<Program>) -> MergedNames {
         MergedNames { program, metrics: MetricDirectory::default() }
     }
 

@@ -136,7 +136,7 @@ impl Operation {
             vu_slot: None,
             name: 0,
             draft: RequestDraft::default(),
-            response: Response { lease: BodyLease::of(budget), ..Response::default() },
+            response: Response { lease: BodyLease::new(budget), ..Response::default() },
             begun_at: Instant::NEVER,
             resolving_ns: 0,
             sent_at: Instant::NEVER,

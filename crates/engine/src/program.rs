@@ -355,7 +355,7 @@ impl Program {
         let limits = origin.pool_limits(origin.reuse.unwrap_or(Reuse::Pool));
         let most = match origin.protocol {
             Some(WireProtocol::Http2) => limits.needed_for(pooled) as u64,
-            Some(WireProtocol::Http1) | None => limits.most_http1 as u64,
+            Some(WireProtocol::Http1) | None => limits.max_http1 as u64,
         };
         own + pooled.min(most.saturating_mul(u64::from(loops)))
     }

@@ -16,7 +16,7 @@ impl SharedIterations {
     pub(crate) const WHOLE: SharedIterations = SharedIterations { first: 0, width: 1, count: 1 };
 
     /// Those of these shares of so many.
-    pub(crate) fn of(shares: Range<u32>, count: u32) -> SharedIterations {
+    pub(crate) fn new(shares: Range<u32>, count: u32) -> SharedIterations {
         SharedIterations { first: shares.start, width: shares.end.saturating_sub(shares.start), count }
     }
 

@@ -207,7 +207,7 @@ impl PlanIteration {
             cookies: CookieJar::default(),
             setup_cookies: CookieJar::default(),
             joined_cookies: None,
-            variables_lease: BodyLease::of(&program.body_budget),
+            variables_lease: BodyLease::new(&program.body_budget),
             calls: 0,
             program,
             setup,

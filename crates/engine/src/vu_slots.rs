@@ -70,7 +70,7 @@ pub(crate) struct BegunIterations {
 }
 
 impl BegunIterations {
-    pub(crate) fn of(process: SharedIterations) -> Self {
+    pub(crate) fn new(process: SharedIterations) -> Self {
         BegunIterations { count: Arc::default(), process }
     }
 
@@ -95,7 +95,7 @@ pub(crate) struct ScenarioShare {
 impl ScenarioShare {
     /// All of a scenario, in one loop.
     pub(crate) fn whole() -> ScenarioShare {
-        ScenarioShare { segment: Segment::WHOLE, begun: BegunIterations::of(SharedIterations::WHOLE) }
+        ScenarioShare { segment: Segment::WHOLE, begun: BegunIterations::new(SharedIterations::WHOLE) }
     }
 }
 

@@ -28,7 +28,7 @@ impl CurrentWindow {
 
     /// The first window of the load.
     pub(crate) fn first(program: &Program) -> CurrentWindow {
-        CurrentWindow::of(PhaseIndex(0), program)
+        CurrentWindow::new(PhaseIndex(0), program)
     }
 
     /// The one that never ends, after the load.
@@ -38,10 +38,10 @@ impl CurrentWindow {
 
     /// The one after that of `phase`.
     pub(crate) fn next(phase: PhaseIndex, program: &Program) -> CurrentWindow {
-        CurrentWindow::of(PhaseIndex(phase.0 + 1), program)
+        CurrentWindow::new(PhaseIndex(phase.0 + 1), program)
     }
 
-    fn of(phase: PhaseIndex, program: &Program) -> CurrentWindow {
+    fn new(phase: PhaseIndex, program: &Program) -> CurrentWindow {
         if phase.0 >= program.shape.setup_phase().0 {
             return CurrentWindow::after();
         }

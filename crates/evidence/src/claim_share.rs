@@ -51,7 +51,7 @@ pub struct BlindSpot {
 
 impl BlindSpot {
     /// Of a claim that allows this share, 0 to 1, by a run of so many seconds.
-    pub fn of(allowed: f64, run_s: f64) -> BlindSpot {
+    pub fn new(allowed: f64, run_s: f64) -> BlindSpot {
         let rarer_than_s = run_s / 3.0;
         BlindSpot { longer_than_s: allowed * rarer_than_s, rarer_than_s }
     }

@@ -65,7 +65,7 @@ pub struct Window {
 
 impl Window {
     /// The window of whole seconds.
-    pub fn of(seconds: &Seconds) -> Window {
+    pub fn new(seconds: &Seconds) -> Window {
         let at = |second: u32| Instant::from_nanos(u64::from(second) * SECOND_NS);
         Window { begin: at(seconds.start), end: at(seconds.end) }
     }
@@ -99,7 +99,7 @@ impl Coverage {
     ///
     /// # Errors
     /// [`ReadError`] when the evidence cannot be read.
-    pub fn of(run: &dyn Run, series: &SeriesKey) -> Result<Coverage, ReadError> {
+    pub fn read(run: &dyn Run, series: &SeriesKey) -> Result<Coverage, ReadError> {
         Ok(Coverage::of_samples(series.kind(), &run.samples(series, 0..u32::MAX)?))
     }
 
@@ -174,12 +174,12 @@ impl Coverage {
 
     /// Whether the samples cover enough of a second.
     fn covers(&self, second: u32) -> bool {
-        self.integral(Window::of(&(second..second + 1))).covered_s >= COVERED_SHARE
+        self.integral(Window::new(&(second..second + 1))).covered_s >= COVERED_SHARE
     }
 
     /// Whether a second is between the first and the last instant that samples cover.
     fn reaches(&self, second: u32) -> bool {
-        let Window { begin, end } = Window::of(&(second..second + 1));
+        let Window { begin, end } = Window::new(&(second..second + 1));
         self.samples.first().is_some_and(|first| first.begin < end)
             && self.samples.last().is_some_and(|last| begin < last.end)
     }

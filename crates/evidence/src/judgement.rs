@@ -219,7 +219,7 @@ pub enum Reason {
 
 impl Reason {
     /// That `finding` has this effect on the claim.
-    pub fn of(finding: &Finding, effect: Effect) -> Reason {
+    pub fn from_finding(finding: &Finding, effect: Effect) -> Reason {
         let (title, what) = (finding.title.clone(), finding.what.clone());
         Reason::Finding { rule: finding.rule, title, effect, what }
     }

@@ -215,15 +215,15 @@ pub struct MetricTick {
 impl MetricTick {
     /// Add one finite value.
     pub fn add(&mut self, to: MetricHandle, value: f64, at: Instant) {
-        self.of(to.id).add(to.kind, value, at);
+        self.sums_mut(to.id).add(to.kind, value, at);
     }
 
     /// Add every value of `sums`.
     pub fn merge(&mut self, to: MetricId, sums: &MetricSums) {
-        self.of(to).merge(sums);
+        self.sums_mut(to).merge(sums);
     }
 
-    fn of(&mut self, id: MetricId) -> &mut MetricSums {
+    fn sums_mut(&mut self, id: MetricId) -> &mut MetricSums {
         let index = id.0 as usize;
         if index >= self.sums.len() {
             self.sums.resize_with(index + 1, MetricSums::default);

@@ -55,7 +55,7 @@ pub struct Windows {
 
 impl Windows {
     /// Those of `run`, whose phases are `spans`.
-    pub fn of(run: &dyn Run, spans: Vec<PhaseSpan>) -> Windows {
+    pub fn read(run: &dyn Run, spans: Vec<PhaseSpan>) -> Windows {
         let is_counted = run.manifest().counts_windows();
         Windows { spans, is_counted, recorded_s: run.recorded().as_secs_f64() }
     }
@@ -129,7 +129,7 @@ mod tests {
             end: Duration::from_millis(end),
             is_cut: false,
         };
-        Windows::of(&run, vec![span("warm-up", 0, 2_250), span("steady", 2_250, 6_000)])
+        Windows::read(&run, vec![span("warm-up", 0, 2_250), span("steady", 2_250, 6_000)])
     }
 
     fn shares(windows: &Windows, key: &Key, second: u32) -> Vec<(usize, f64)> {

@@ -31,7 +31,7 @@ impl WorkerLoad {
     ///
     /// # Errors
     /// [`ReadError`] when the evidence cannot be read.
-    pub fn of(run: &dyn Run, worker: &Worker, load_s: f64) -> Result<WorkerLoad, ReadError> {
+    pub fn read(run: &dyn Run, worker: &Worker, load_s: f64) -> Result<WorkerLoad, ReadError> {
         let part = WorkerPart { run, worker, load_s };
         let cpu_cores = part.per_second("loop_cpu")?;
         let stalled = part.times(Metric::LoopStall)?.map(|turns| part.stalled(&turns));
@@ -70,12 +70,12 @@ impl<'a> WorkerPart<'a> {
 
     /// The sum of a series of rates over its loops, in the mean over the load.
     fn per_second(&self, name: &str) -> Result<Option<f64>, ReadError> {
-        let whole = Window::of(&self.run.whole());
+        let whole = Window::new(&self.run.whole());
         let is_own =
             |s: &&SeriesKey| &*s.target == SeriesKey::GENERATOR && &*s.name == name && self.has(s.instance);
         let mut sum = None;
         for series in self.run.series().iter().filter(is_own) {
-            *sum.get_or_insert(0.0) += Coverage::of(self.run, series)?.integral(whole).sum;
+            *sum.get_or_insert(0.0) += Coverage::read(self.run, series)?.integral(whole).sum;
         }
         Ok(sum.filter(|_| self.load_s > 0.0).map(|sum| sum / self.load_s))
     }

@@ -10,7 +10,7 @@ use anyhow::{Context, anyhow};
 use archive::Stored;
 use conduct::failure::{CommandResult, Failure};
 use conduct::judged::StoredRun;
-use conduct::received::Received;
+use conduct::untrusted::UntrustedRunFiles;
 use evidence::{ExperimentEnd, Run as _};
 use serde::{Deserialize, Serialize};
 
@@ -213,7 +213,7 @@ fn is_inside(file: &str) -> bool {
 
 /// A run of the list in `folder`.
 pub(crate) fn stored(folder: &Path, run: &MadeRun) -> CommandResult<StoredRun> {
-    StoredRun::of(Stored::open(&folder.join(&run.file)).map_err(Failure::usage)?)
+    StoredRun::judge(Stored::open(&folder.join(&run.file)).map_err(Failure::usage)?)
 }
 
 /// The runs of a list, which must be those that were recorded. They may come from others: from then on the command can do
@@ -235,8 +235,8 @@ fn received(folder: &Path, runs: &[&MadeRun]) -> CommandResult<Vec<StoredRun>> {
 /// Read run files that may come from others; from then on the command can do nothing else.
 pub(crate) fn received_files(files: &[PathBuf]) -> CommandResult<Vec<StoredRun>> {
     let paths = || files.iter().map(PathBuf::as_path);
-    Received::check(paths())?;
-    let received = Received::at(paths())?;
+    UntrustedRunFiles::check(paths())?;
+    let received = UntrustedRunFiles::at(paths())?;
     received.reach().confine();
-    received.read()?.into_iter().map(|run: Stored| StoredRun::of(run)).collect()
+    received.read()?.into_iter().map(|run: Stored| StoredRun::judge(run)).collect()
 }

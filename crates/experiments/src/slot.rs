@@ -9,7 +9,7 @@ use conduct::failure::{CommandResult, Failure};
 use conduct::offer;
 use conduct::plan;
 use conduct::prepare::{Additions, prepare};
-use conduct::run_file::Keep;
+use conduct::run_file::RunFilePolicy;
 use conduct::run_request::{Progress, RunRequest};
 use conduct::screen::note;
 use conduct::signals::Listener;
@@ -121,7 +121,7 @@ impl Slot<'_> {
             overwrite: Overwrite::Replace,
             loops: self.loops,
             address_hint: |name| format!(", or name its address in the arm's `targets`: {name} = \"…\""),
-            ..RunRequest::new(Keep::At(&file), self.progress)
+            ..RunRequest::new(RunFilePolicy::At(&file), self.progress)
         };
         let not_ready = |failure: Failure| match failure {
             Failure::Usage(_) | Failure::Steps { .. } => {

@@ -21,8 +21,8 @@ impl Figures {
     ///
     /// # Errors
     /// [`ReadError`] when the evidence cannot be read.
-    pub fn of(run: &dyn Run, workload: &Workload) -> Result<Figures, ReadError> {
-        let mut fold = Fold::of(run, workload)?;
+    pub fn fold(run: &dyn Run, workload: &Workload) -> Result<Figures, ReadError> {
+        let mut fold = Fold::read(run, workload)?;
         for (id, key) in run.keys() {
             fold.add(run, *id, key)?;
         }
@@ -61,7 +61,7 @@ struct Fold {
 }
 
 impl Fold {
-    fn of(run: &dyn Run, workload: &Workload) -> Result<Fold, ReadError> {
+    fn read(run: &dyn Run, workload: &Workload) -> Result<Fold, ReadError> {
         Ok(Fold {
             windows: workload.windows(run)?,
             rows: BTreeMap::new(),

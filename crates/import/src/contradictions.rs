@@ -33,7 +33,8 @@ pub fn contradictions(files: &[&Survey], is_cut: bool) -> Vec<UnknownRecords> {
         return summaries.into_iter().flat_map(|summary| against_totals(summary, &totals)).collect();
     }
     let is_whole = |total: &StatedTotal| total.scenario.is_empty() && total.endpoint.is_empty();
-    let totals = summaries.iter().map(|summary| StatedTotal::of(summary)).chain(stated).filter(is_whole);
+    let totals =
+        summaries.iter().map(|summary| StatedTotal::from_summary(summary)).chain(stated).filter(is_whole);
     let mut found: Vec<UnknownRecords> =
         totals.filter_map(|total| against_records(&total, &read, is_cut)).collect();
     for summary in summaries.into_iter().filter(|s| s.scenario.is_empty() && s.endpoint.is_empty()) {
@@ -67,7 +68,7 @@ fn against_totals(summary: &RequestSummary, totals: &[StatedTotal]) -> Vec<Unkno
     let Some(requests) = summary.requests else { return Vec::new() };
     let is_its =
         |total: &&StatedTotal| (&total.scenario, &total.endpoint) == (&summary.scenario, &summary.endpoint);
-    let of_summary = StatedTotal::of(summary);
+    let of_summary = StatedTotal::from_summary(summary);
     let against = |total: &StatedTotal| {
         let (more, doubtful) = total.differs_from(requests, summary.failed);
         (more > 0 || doubtful > 0).then(|| UnknownRecords {

@@ -81,7 +81,7 @@ pub(crate) fn for_each_record(
             continue;
         };
         let Some(rejoiner) = &mut rejoiner else {
-            rejoiner = Some(Rejoiner::new(Columns::of(text), shape));
+            rejoiner = Some(Rejoiner::new(Columns::from_header(text), shape));
             continue;
         };
         if end == LineEnd::EndOfFile {
@@ -105,7 +105,7 @@ pub(crate) fn for_each_record(
 
 impl Columns {
     /// Of a header line.
-    fn of(header: &str) -> Columns {
+    fn from_header(header: &str) -> Columns {
         let text = header.trim_start_matches('\u{feff}');
         let delimiter = delimiter(text);
         Columns { delimiter, names: fields(text, delimiter).into_iter().map(Cow::into_owned).collect() }

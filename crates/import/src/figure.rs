@@ -129,7 +129,7 @@ impl StatedFigures {
     }
 
     /// The figures of a subject, by name.
-    pub(crate) fn of(&self, subject: &str) -> impl Iterator<Item = (&str, f64)> {
+    pub(crate) fn about(&self, subject: &str) -> impl Iterator<Item = (&str, f64)> {
         self.by_subject.get(subject).into_iter().flatten().map(|(name, value)| (name.as_str(), *value))
     }
 
@@ -146,7 +146,7 @@ impl StatedFigures {
     /// The quantiles of `count` times, of which `failed` are of failed requests; none where none is stated.
     pub(crate) fn times(&self, of: &str, count: u64, failed: Option<u64>) -> Option<TimesSummary> {
         let quantiles: Vec<StatedQuantile> = self
-            .of(of)
+            .about(of)
             .filter_map(|(name, ms)| {
                 let q = match name {
                     "min" => 0.0,

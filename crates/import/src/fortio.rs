@@ -92,7 +92,7 @@ fn intervals(document: &Value) -> Vec<Interval> {
 /// Requests by their code, and those that succeeded: an HTTP status below 400, or `SERVING` of gRPC.
 fn codes(figures: &StatedFigures) -> (u64, u64) {
     let codes =
-        figures.of(ALL).filter_map(|(name, count)| Some((name.strip_prefix("status ")?, count as u64)));
+        figures.about(ALL).filter_map(|(name, count)| Some((name.strip_prefix("status ")?, count as u64)));
     codes.fold((0, 0), |(all, ok), (code, count)| {
         let is_ok = matches!(code.as_bytes(), [b'2' | b'3', _, _]) || code == "SERVING";
         (all + count, ok + if is_ok { count } else { 0 })

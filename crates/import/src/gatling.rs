@@ -105,7 +105,7 @@ fn status_index(fields: &[&str], least: usize) -> Result<usize, LineError> {
 fn request(fields: &[&str], failed: &mut FailedGroups, receiver: &mut dyn Receive) -> Result<(), LineError> {
     let status = status_index(fields, 5)?;
     let [groups, name, start, end] = [4, 3, 2, 1].map(|back| fields[status - back]);
-    let times = RecordTimes::of(start, end)?;
+    let times = RecordTimes::parse(start, end)?;
     // Before version 3, the scenario and the user came first.
     let scenario = if status == 7 { fields[1] } else { "" };
     let path: Vec<&str> = groups.split(',').filter(|group| !group.is_empty()).chain([name]).collect();
@@ -125,7 +125,7 @@ fn request(fields: &[&str], failed: &mut FailedGroups, receiver: &mut dyn Receiv
 /// `groups start end cumulated status`: a group is a sequence of requests, with the time between them.
 fn group(fields: &[&str], failed: &mut FailedGroups, receiver: &mut dyn Receive) -> Result<(), LineError> {
     let status = status_index(fields, 5)?;
-    let times = RecordTimes::of(fields[status - 3], fields[status - 2])?;
+    let times = RecordTimes::parse(fields[status - 3], fields[status - 2])?;
     let path = fields[status - 4];
     if let Some(group) = failed.of(path).filter(|_| fields[status] == "KO" && !path.contains(',')) {
         group.groups += 1;
@@ -144,7 +144,7 @@ struct RecordTimes {
 
 impl RecordTimes {
     /// From start and end in milliseconds since the Unix epoch.
-    fn of(start: &str, end: &str) -> Result<RecordTimes, LineError> {
+    fn parse(start: &str, end: &str) -> Result<RecordTimes, LineError> {
         let (start, end) = (time(start)?, time(end)?);
         let nanos = u64::try_from(end.saturating_sub(start)).ok().filter(|nanos| *nanos <= MAX_DURATION_NS);
         let nanos =

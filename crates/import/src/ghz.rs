@@ -51,7 +51,7 @@ impl CallFigures {
     ) -> Result<(), SinkError> {
         let requests = self.stated.count(ALL, "count");
         let of_status = |(name, _): &(&str, f64)| name.starts_with("status ");
-        let all: f64 = self.stated.of(ALL).filter(of_status).map(|(_, count)| count).sum();
+        let all: f64 = self.stated.about(ALL).filter(of_status).map(|(_, count)| count).sum();
         let ok = self.stated.count(ALL, "status OK").unwrap_or(0);
         // Without every status, it is unknown which of the calls failed.
         let failed = requests.filter(|requests| *requests == all as u64).map(|requests| requests - ok);

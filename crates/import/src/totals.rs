@@ -20,7 +20,7 @@ pub struct StatedTotal {
 }
 
 impl StatedTotal {
-    pub(crate) fn of(summary: &RequestSummary) -> StatedTotal {
+    pub(crate) fn from_summary(summary: &RequestSummary) -> StatedTotal {
         StatedTotal {
             what: "The source's own total".to_owned(),
             scenario: summary.scenario.clone(),

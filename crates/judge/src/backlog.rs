@@ -53,7 +53,7 @@ pub(crate) fn backlogs(run: &dyn Run, workload: &Workload) -> Result<Vec<Backlog
     let mut all = Vec::new();
     for scenario in &workload.scenarios {
         let Some(schedule) = Schedule::new(&scenario.executor) else { continue };
-        let flow = RequestFlow::of(run, scenario)?;
+        let flow = RequestFlow::read(run, scenario)?;
         for span in windows.spans() {
             let whole = span.whole_seconds();
             let seconds = constant_part(scenario, &schedule, whole.start..whole.end.min(run.seconds()));
@@ -85,7 +85,7 @@ struct RequestFlow<'s> {
 }
 
 impl RequestFlow<'_> {
-    fn of<'s>(run: &dyn Run, scenario: &'s Scenario) -> Result<RequestFlow<'s>, ReadError> {
+    fn read<'s>(run: &dyn Run, scenario: &'s Scenario) -> Result<RequestFlow<'s>, ReadError> {
         let empty = vec![0.0; run.seconds() as usize];
         let mut flow = RequestFlow { scenario, begun: empty.clone(), ended: empty };
         let is_its = |key: &Key| *key.scenario == *scenario.name && &*key.phase != "setup";

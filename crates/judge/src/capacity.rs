@@ -83,7 +83,7 @@ impl CapacityRules<'_> {
 
     /// What the grid among these probes shows.
     pub fn grid(&self, probes: &[CapacityProbe]) -> GridAnswer {
-        GridAnswer::of(self, probes)
+        GridAnswer::from_probes(self, probes)
     }
 }
 
@@ -94,7 +94,7 @@ pub fn judge_capacity(
     overload: Option<OverloadAnswer>,
     end: ExperimentEnd,
 ) -> CapacityJudgement {
-    let answer = GridAnswer::of(rules, &probes);
+    let answer = GridAnswer::from_probes(rules, &probes);
     let hold = probes.iter().rev().find(|probe| probe.stage == ProbeStage::Hold).map(held);
     // What does not hold for long is not what holds.
     let holds = match &hold {

@@ -37,7 +37,7 @@ fn claim(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, findings: &[Findin
     let mut verdict = measured.verdict();
     let mut reasons = vec![observation(facts, measured)];
     for (finding, effect) in findings.iter().filter_map(|f| Some((f, f.effect_on(measured.name())?))) {
-        reasons.push(Reason::of(finding, effect));
+        reasons.push(Reason::from_finding(finding, effect));
         // What has no verdict has none to lose.
         verdict = if verdict == Verdict::Measured { verdict } else { effect.on(verdict) };
     }

@@ -86,7 +86,7 @@ fn judged<'a>(side: &Side<'a>) -> Result<JudgedRun<'a>, JudgeError> {
     for (id, key) in select(side.run.keys(), Metric::BytesIn, |_| true) {
         *bytes_in.entry(key.into()).or_default() += side.run.total(id)?;
     }
-    let facts = Facts::of(side.run, side.workload, side.provenance)?;
+    let facts = Facts::read(side.run, side.workload, side.provenance)?;
     let judgement = crate::judgement(&facts);
     let Side { name, run, workload, provenance } = *side;
     Ok(JudgedRun { name, run, workload, provenance, facts, judgement, bytes_in })

@@ -88,7 +88,7 @@ pub fn judge_pair(
 ) -> Result<JudgedPair, ReadError> {
     let PairPlace { number, order } = place;
     let cuts = warm_up::cuts(sides)?;
-    let [a, b] = sides.map(|side| slot::Slot::of(side, &cuts, metrics));
+    let [a, b] = sides.map(|side| slot::Slot::measure(side, &cuts, metrics));
     let (a, b) = (a?, b?);
     let values = a.values.into_iter().zip(b.values).map(|(a, b)| [a, b]).collect();
     let others = a.others.into_iter().filter_map(|(name, a)| {

@@ -105,19 +105,22 @@ impl<'a> Facts<'a> {
     ///
     /// # Errors
     /// [`ReadError`] when the evidence cannot be read.
-    pub(crate) fn of(
+    pub(crate) fn read(
         run: &'a dyn Run,
         workload: &'a Workload,
         provenance: Provenance,
     ) -> Result<Facts<'a>, ReadError> {
-        let figures = Figures::of(run, workload)?;
-        let generator = Generator::of(run, workload, &figures)?;
+        let figures = Figures::fold(run, workload)?;
+        let generator = Generator::read(run, workload, &figures)?;
         let carry_overs = carry_over::carry_overs(run, &figures.phases)?;
         let backlogs = backlog::backlogs(run, workload)?;
         let has_leak_objective = workload.objectives.iter().any(|o| leaks::is_leak_objective(&o.name));
-        let leaks =
-            if has_leak_objective { leaks::of(run, workload, LeakMargin::of(workload))? } else { Vec::new() };
-        let disturbed = DisturbedTime::of(run, workload)?;
+        let leaks = if has_leak_objective {
+            leaks::of(run, workload, LeakMargin::for_workload(workload))?
+        } else {
+            Vec::new()
+        };
+        let disturbed = DisturbedTime::read(run, workload)?;
         let source =
             MeasureSource { run, workload, figures: &figures, disturbed: &disturbed, backlogs: &backlogs };
         let measured = |objective| {
@@ -125,7 +128,7 @@ impl<'a> Facts<'a> {
             Ok(MeasuredObjective { objective, observed })
         };
         let steady_states = steady_state::analyses(run, workload, &figures)?;
-        let workers = Workers::of(run, &figures)?;
+        let workers = Workers::read(run, &figures)?;
         let mut objectives = workload
             .objectives
             .iter()
@@ -380,6 +383,6 @@ fn virtual_users(run: &dyn Run) -> Result<Option<f64>, ReadError> {
     let Some(series) = run.series().iter().find(is_it).filter(|_| run.manifest().source.is_some()) else {
         return Ok(None);
     };
-    let covered = Coverage::of(run, series)?;
-    Ok(coverage::mean(covered.within(Window::of(&run.whole())).iter()))
+    let covered = Coverage::read(run, series)?;
+    Ok(coverage::mean(covered.within(Window::new(&run.whole())).iter()))
 }

@@ -97,7 +97,7 @@ impl Default for LeakMargin {
 
 impl LeakMargin {
     /// The plan's, else 1 % an hour.
-    pub fn of(workload: &Workload) -> LeakMargin {
+    pub fn for_workload(workload: &Workload) -> LeakMargin {
         let share = workload.leak_margin.unwrap_or(LeakMargin::default().share);
         LeakMargin { share, ..LeakMargin::default() }
     }

@@ -54,7 +54,7 @@ pub enum JudgeError {
 /// # Errors
 /// [`JudgeError::Read`] when the evidence cannot be read. A run without any evidence is not an error.
 pub fn judge(run: &dyn Run, workload: &Workload, provenance: Provenance) -> Result<Judgement, JudgeError> {
-    Ok(judgement(&facts::Facts::of(run, workload, provenance)?))
+    Ok(judgement(&facts::Facts::read(run, workload, provenance)?))
 }
 
 /// Whether a run whose verdict is FAIL would be so whatever was asked: no request of its load succeeded, or every iteration of its
@@ -63,7 +63,7 @@ pub fn judge(run: &dyn Run, workload: &Workload, provenance: Provenance) -> Resu
 /// # Errors
 /// [`JudgeError::Read`] when the evidence cannot be read.
 pub fn has_no_success(run: &dyn Run, workload: &Workload) -> Result<bool, JudgeError> {
-    Ok(verdict::nothing_succeeded(&figures::Figures::of(run, workload)?).is_some())
+    Ok(verdict::nothing_succeeded(&figures::Figures::fold(run, workload)?).is_some())
 }
 
 /// What there is so far of a run under way does to its objectives, by name.
@@ -100,7 +100,7 @@ pub fn look(run: &dyn Run, workload: &Workload) -> Result<Look, JudgeError> {
 /// # Errors
 /// [`JudgeError::Read`] when the evidence cannot be read.
 pub fn judgement_so_far(run: &dyn Run, workload: &Workload) -> Result<Judgement, JudgeError> {
-    let mut facts = facts::Facts::of(run, workload, Provenance::Unsealed)?;
+    let mut facts = facts::Facts::read(run, workload, Provenance::Unsealed)?;
     facts.is_looked_at = true;
     Ok(judgement(&facts))
 }

@@ -39,7 +39,7 @@ pub(crate) struct Load {
 
 impl Load {
     /// So many successes in about 10 ms, and no failure.
-    pub(crate) fn of(ok: u64) -> Load {
+    pub(crate) fn ok(ok: u64) -> Load {
         Load {
             ok,
             failed: 0,
@@ -235,7 +235,7 @@ impl TestRun {
     /// Requests of `list`, due in a steady phase that offers `offered` a second, of which the target answers `answered` a
     /// second; the rest ends after the load.
     pub(crate) fn overloaded(offered: u64, answered: u64) -> TestRun {
-        let mut test_run = TestRun::new().offer("warm-up", "list", Load::of(offered));
+        let mut test_run = TestRun::new().offer("warm-up", "list", Load::ok(offered));
         let key = |metric| Key::of(metric).scenario(SCENARIO).phase("steady").endpoint("list");
         let whole = |metric| Key::of(metric).scenario(SCENARIO).phase("steady");
         let (_, from, to) = PHASES[1];
@@ -361,7 +361,7 @@ impl TestRun {
 
     /// The findings of one rule, a line each.
     pub(crate) fn findings(&self, rule: fn(&Facts<'_>) -> Vec<Finding>) -> String {
-        lines(&rule(&Facts::of(&self.run, &self.workload, Provenance::Intact).unwrap()))
+        lines(&rule(&Facts::read(&self.run, &self.workload, Provenance::Intact).unwrap()))
     }
 
     /// The findings of the rule of this id when the whole run is judged, a line each.

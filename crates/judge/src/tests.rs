@@ -17,8 +17,8 @@ use crate::testing::{Load, TestRun};
 
 fn sound() -> TestRun {
     TestRun::new()
-        .offer("warm-up", "list", Load::of(100))
-        .offer("steady", "list", Load::of(100))
+        .offer("warm-up", "list", Load::ok(100))
+        .offer("steady", "list", Load::ok(100))
         .with_objective("fast", "p95(list, phase = steady) < 50ms")
         .with_objective("few_errors", "error_rate(all) < 1%")
         .with_objective("rate", "goodput(phase = steady, within = 50ms) >= 99/s")
@@ -39,28 +39,28 @@ fn a_sound_run_that_meets_its_objectives_passes() {
 
 #[test]
 fn a_run_without_objectives_is_measured() {
-    let test_run = TestRun::new().offer("steady", "list", Load { failed: 60, ..Load::of(40) });
+    let test_run = TestRun::new().offer("steady", "list", Load { failed: 60, ..Load::ok(40) });
     insta::assert_snapshot!(test_run.verdict(), @r#"MEASURED: No objective was set: numbers and cautions, no verdict."#);
 }
 
 #[test]
 fn a_phase_that_never_began_is_empty() {
-    let mut test_run = TestRun::new().offer("warm-up", "list", Load::of(40)).interrupted();
+    let mut test_run = TestRun::new().offer("warm-up", "list", Load::ok(40)).interrupted();
     test_run.stall(0..70, 1_000);
     assert_eq!(test_run.judge().verdict, Verdict::Inconclusive);
 }
 
 #[test]
 fn an_interrupted_run_without_objectives_is_inconclusive() {
-    let test_run = TestRun::new().offer("steady", "list", Load::of(40)).interrupted();
+    let test_run = TestRun::new().offer("steady", "list", Load::ok(40)).interrupted();
     insta::assert_snapshot!(test_run.verdict(), @r#"INCONCLUSIVE: No objective was set. The run was interrupted after 70 s of 70 s: an incomplete run cannot pass."#);
 }
 
 #[test]
 fn a_dead_target_fails_its_error_objective() {
-    let dead = Load { failed: 100, outcome: Outcome::Refused, ..Load::of(0) };
+    let dead = Load { failed: 100, outcome: Outcome::Refused, ..Load::ok(0) };
     let test_run = TestRun::new()
-        .offer("warm-up", "list", Load::of(100))
+        .offer("warm-up", "list", Load::ok(100))
         .offer("steady", "list", dead)
         .with_objective("fast", "p95(list, phase = steady) < 50ms")
         .with_objective("few_errors", "error_rate(all) < 0.1%")
@@ -80,7 +80,7 @@ fn a_dead_target_fails_its_error_objective() {
 #[test]
 fn failures_beyond_the_tail_make_the_quantile_infinite() {
     let test_run = TestRun::new()
-        .offer("steady", "list", Load { failed: 6, ..Load::of(94) })
+        .offer("steady", "list", Load { failed: 6, ..Load::ok(94) })
         .with_objective("fast", "p95(list) < 50ms");
     insta::assert_snapshot!(test_run.verdict(), @r"
     FAIL: The objective is violated: fast.
@@ -93,7 +93,7 @@ fn failures_beyond_the_tail_make_the_quantile_infinite() {
 #[test]
 fn a_reached_vu_limit_decides_by_what_was_dropped() {
     let mut test_run = TestRun::new()
-        .offer("steady", "list", Load { dropped_vu_limit: 2, ..Load::of(98) })
+        .offer("steady", "list", Load { dropped_vu_limit: 2, ..Load::ok(98) })
         .with_objective("fast", "p95(list) < 50ms")
         .with_objective("few_errors", "error_rate(list) < 1%");
     test_run.at_vu_limit(20..60, 0.8);
@@ -126,7 +126,7 @@ fn a_generator_that_stalls_decides_what_its_stalls_cannot_change() {
       S9 noisy-host (caution): Other work took the processor: loop 0 was stalled for 90 % of `steady` (longest stall 9.01 ms).
     ");
     for second in 10..70 {
-        test_run.perturb(second, "list", Load::of(100));
+        test_run.perturb(second, "list", Load::ok(100));
     }
     let verdicts: Vec<_> = test_run.judge().claims.iter().map(|claim| claim.verdict).collect();
     assert_eq!(verdicts[0], Verdict::Pass, "it is fast enough despite its stalls");
@@ -143,7 +143,7 @@ fn a_generator_at_its_limit_in_another_phase_invalidates_nothing() {
 
 #[test]
 fn counts_that_do_not_add_up_invalidate_a_run_without_objectives() {
-    let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
+    let mut test_run = TestRun::new().offer("steady", "list", Load::ok(100));
     test_run.count(Metric::Started, "steady", "list", 1);
     insta::assert_snapshot!(test_run.verdict(), @r#"INVALID: L6 accounting-identity: 6,000 arrivals of `play` were scheduled in `steady`, 6,001 started or dropped (1 too many)."#);
 }
@@ -214,7 +214,7 @@ fn a_closed_model_decides_times_with_its_virtual_users_and_no_rate() {
 fn series_count_samples_and_never_gaps() {
     let cpu = |target: &str| SeriesKey::new("cpu", target, "cores");
     let mut test_run = TestRun::new()
-        .offer("steady", "list", Load::of(100))
+        .offer("steady", "list", Load::ok(100))
         .with_objective("cpu", "mean(cpu, phase = steady) < 0.85")
         .with_objective("peak", "max(cpu, target = web) < 0.85")
         .with_objective("memory", "max(rss, target = web) < 100MB");
@@ -243,8 +243,8 @@ fn a_dropped_arrival_of_a_sequence_counts_for_every_step() {
         .with_objective("claim", "p99(claim) < 1s")
         .with_objective("all", "iteration_p99(scenario = play) < 1s");
     for second in 10..70 {
-        test_run.offer_once(second, "list", Load::of(90));
-        test_run.offer_once(second, "", Load { dropped_vu_limit: 10, ..Load::of(0) });
+        test_run.offer_once(second, "list", Load::ok(90));
+        test_run.offer_once(second, "", Load { dropped_vu_limit: 10, ..Load::ok(0) });
     }
     let judgement = test_run.judge();
     let seen: Vec<_> = judgement.claims.iter().map(|c| (c.observed.value, c.samples)).collect();
@@ -254,8 +254,8 @@ fn a_dropped_arrival_of_a_sequence_counts_for_every_step() {
 #[test]
 fn rates_are_per_second_of_their_own_phase() {
     let test_run = TestRun::new()
-        .offer("warm-up", "list", Load::of(200))
-        .offer("steady", "list", Load { failed: 20, us: 49_000, ..Load::of(80) })
+        .offer("warm-up", "list", Load::ok(200))
+        .offer("steady", "list", Load { failed: 20, us: 49_000, ..Load::ok(80) })
         .with_objective("all", "throughput(all) > 1/s")
         .with_objective("steady", "throughput(phase = steady) > 1/s")
         .with_objective("good", "goodput(phase = steady) > 1/s")
@@ -268,8 +268,8 @@ fn rates_are_per_second_of_their_own_phase() {
 #[test]
 fn the_runs_setup_is_no_load() {
     let mut test_run = TestRun::new()
-        .offer("warm-up", "list", Load::of(100))
-        .offer("steady", "list", Load::of(100))
+        .offer("warm-up", "list", Load::ok(100))
+        .offer("steady", "list", Load::ok(100))
         .with_objective("worst", "max(all) < 50ms")
         .with_objective("tail", "p95(all) < 50ms")
         .with_objective("errors", "error_rate(all) < 0.001%")
@@ -297,7 +297,7 @@ fn an_interval_contains_its_value_and_says_what_the_verdict_says() {
         .with_objective("served", "service_p90(list, phase = steady) < 50ms");
     for second in 10..70 {
         for ms in 1..=20 {
-            test_run.offer_once(second, "list", Load { us: ms * 1_000, ..Load::of(5) });
+            test_run.offer_once(second, "list", Load { us: ms * 1_000, ..Load::ok(5) });
         }
     }
     let claims = test_run.judge().claims;
@@ -324,7 +324,7 @@ fn a_few_levels_do_not_bound_a_quantile_from_above() {
         .with_objective("near", "p90(list, phase = steady) < 12.6ms");
     for second in 10..70 {
         let us = 10_000 + u64::from(second / 10) * 500;
-        test_run.offer_once(second, "list", Load { us, ..Load::of(100) });
+        test_run.offer_once(second, "list", Load { us, ..Load::ok(100) });
     }
     let intervals: Vec<_> = test_run.judge().claims.iter().map(|claim| claim.interval).collect();
     assert_eq!(intervals, [None, None]);
@@ -339,7 +339,7 @@ fn the_ends_of_an_interval_are_where_the_limits_of_a_share_decide() {
     let mut test_run = TestRun::new().with_objective("median", "p50(list, phase = steady) < 20ms");
     for second in 10..70 {
         for ms in 1..=6 {
-            test_run.offer_once(second, "list", Load { us: ms * 1_000, ..Load::of(10) });
+            test_run.offer_once(second, "list", Load { us: ms * 1_000, ..Load::ok(10) });
         }
     }
     let claims = test_run.judge().claims;
@@ -350,7 +350,7 @@ fn the_ends_of_an_interval_are_where_the_limits_of_a_share_decide() {
 #[test]
 fn a_check_that_was_never_made_is_undecided() {
     let mut test_run = TestRun::new()
-        .offer("steady", "list", Load::of(100))
+        .offer("steady", "list", Load::ok(100))
         .with_objective("all", "check_rate(list) > 99%")
         .with_objective("one", "check_rate(list, check = status) > 99%")
         .with_objective("none", "check_rate(list, check = body) > 99%");
@@ -365,7 +365,7 @@ fn a_check_that_was_never_made_is_undecided() {
 #[test]
 fn checks_of_iterations_count_like_those_of_endpoints() {
     let mut test_run = TestRun::new()
-        .offer("steady", "list", Load::of(100))
+        .offer("steady", "list", Load::ok(100))
         .with_objective("all", "check_rate(all) > 99%")
         .with_objective("one", "check_rate(all, check = basket, phase = steady) > 99%")
         .with_objective("warm", "check_rate(all, phase = warm-up) > 99%")
@@ -382,10 +382,10 @@ fn checks_of_iterations_count_like_those_of_endpoints() {
 fn load_that_an_interrupted_run_did_not_reach_is_not_slowness() {
     let mut test_run = TestRun::new().with_objective("rate", "goodput(phase = steady) >= 99/s").interrupted();
     for second in 10..40 {
-        test_run.offer_once(second, "list", Load::of(100));
+        test_run.offer_once(second, "list", Load::ok(100));
     }
     // Interrupted early in this second, while requests in flight still end.
-    test_run.offer_once(40, "list", Load::of(20));
+    test_run.offer_once(40, "list", Load::ok(20));
     test_run.stall(40..45, 100);
     assert_eq!(test_run.judge().claims[0].verdict, Verdict::Inconclusive);
 }
@@ -393,7 +393,7 @@ fn load_that_an_interrupted_run_did_not_reach_is_not_slowness() {
 #[test]
 fn a_share_at_the_bound_is_undecided_and_none_is_a_question_about_this_run() {
     let of = |failed: u64, bound: &str| {
-        let test_run = TestRun::new().offer("steady", "list", Load { failed, ..Load::of(99) });
+        let test_run = TestRun::new().offer("steady", "list", Load { failed, ..Load::ok(99) });
         test_run.with_objective("errors", &format!("error_rate(list) {bound}")).judge().verdict
     };
     assert_eq!((of(1, "< 1%"), of(1, "<= 1%")), (Verdict::Inconclusive, Verdict::Inconclusive));
@@ -444,7 +444,7 @@ fn a_low_vu_limit_is_a_caution_for_times_alone() {
 #[test]
 fn a_time_in_the_bucket_that_contains_the_bound_decides_nothing() {
     let test_run = TestRun::new()
-        .offer("steady", "list", Load { us: 50_010, ..Load::of(9) })
+        .offer("steady", "list", Load { us: 50_010, ..Load::ok(9) })
         .with_objective("median", "p50(list) < 50ms")
         .with_objective("least", "min(list) < 50ms")
         .with_objective("more", "p50(list) > 50.012ms");
@@ -456,7 +456,7 @@ fn a_time_in_the_bucket_that_contains_the_bound_decides_nothing() {
 fn an_observer_that_died_decides_nothing() {
     let cpu = SeriesKey::new("cpu", "web", "cores");
     let mut test_run = TestRun::new()
-        .offer("steady", "list", Load::of(100))
+        .offer("steady", "list", Load::ok(100))
         .with_objective("cpu", "mean(cpu, phase = steady) < 0.85")
         .with_objective("peak", "max(cpu, phase = steady) < 0.85")
         .with_objective("violated", "max(cpu, phase = steady) < 0.1");

@@ -258,7 +258,7 @@ impl Iteration for ScriptIteration {
         *self.group.current.borrow_mut() = None;
         under_way.fiber.recycle(&self.stacks);
         self.vu.count(Counted::Interrupted);
-        *self.vu.asked.borrow_mut() = crate::vu::AskedFor::default();
+        *self.vu.asked.borrow_mut() = crate::vu::EngineRequests::default();
     }
 }
 

@@ -41,7 +41,7 @@ pub use metrics::{BUILTINS, Builtin, Contains, SubMetric};
 pub use network::NetworkRules;
 pub use rate_limit::RateLimit;
 pub use script::{
-    AskedOfTest, Bodies, CookieLife, Failures, HttpDefaults, Level, Lifecycle, LogLine, LogSink,
-    RedirectSecrets, RunSettings, Script, ScriptError, TestRequests,
+    Bodies, CookieLife, Failures, HttpDefaults, Level, Lifecycle, LogLine, LogSink, RedirectSecrets,
+    RunSettings, Script, ScriptError, TestOutcome, TestRequests,
 };
 pub use threshold_watch::{ThresholdStop, ThresholdWatch, WatchedRun};

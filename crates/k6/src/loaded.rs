@@ -127,7 +127,7 @@ pub fn load(inputs: ScriptInputs, process: ReadingProcess, log: &LogSink) -> Res
     };
     let thresholds = compile(&asked.unwrap_or_default(), kind_of).map_err(OptionsError::from)?;
     options.check_part()?;
-    let network = Arc::new(NetworkRules::of(&options.options)?);
+    let network = Arc::new(NetworkRules::from_options(&options.options)?);
     let lines = metric_lines(&results::definitions(&script), &thresholds, &sub_metrics(&thresholds));
     let system_tags = options.options.system_tags.clone().unwrap_or_default();
     let values = ValueFiles::start(&value_targets, &system_tags, &lines, standard_output)?;

@@ -29,7 +29,7 @@ pub struct NetworkRules {
     dns_ttl: Duration,
     insecure: bool,
     tls: TlsOffer,
-    most_idle: usize,
+    max_idle: usize,
     local_addresses: Vec<IpAddr>,
 }
 
@@ -38,7 +38,7 @@ impl NetworkRules {
     ///
     /// # Errors
     /// [`OptionsError`] where they ask for what cannot be done.
-    pub fn of(options: &Options) -> Result<NetworkRules, OptionsError> {
+    pub fn from_options(options: &Options) -> Result<NetworkRules, OptionsError> {
         let is_set = |option: Option<bool>| option == Some(true);
         let dns = options.dns.clone().unwrap_or_default();
         let rules = NetworkRules {
@@ -55,7 +55,7 @@ impl NetworkRules {
             policy: dns.policy.unwrap_or(DnsPolicy::PreferIpv4),
             insecure: is_set(options.insecure_skip_tls_verify),
             tls: tls::offer(options)?,
-            most_idle: most_idle(options),
+            max_idle: max_idle(options),
             local_addresses: local_addresses(options)?,
         };
         if !rules.tls.identities.is_empty() {
@@ -71,7 +71,7 @@ impl NetworkRules {
             TlsSettings { insecure: self.insecure, resumption: Resumption::Off, ..TlsSettings::default() };
         let (reuse, dns_ttl) = (Some(self.reuse), Some(self.dns_ttl));
         let connecting = Connecting { reuse, dns_ttl, tls, ..connecting };
-        MetOrigin { connecting, tls_offer: self.tls.clone(), most_idle: Some(self.most_idle) }
+        MetOrigin { connecting, tls_offer: self.tls.clone(), max_idle: Some(self.max_idle) }
     }
 }
 
@@ -120,7 +120,7 @@ fn local_addresses(options: &Options) -> Result<Vec<IpAddr>, OptionsError> {
 }
 
 /// How many connections to one host a virtual user keeps open without a request.
-fn most_idle(options: &Options) -> usize {
+fn max_idle(options: &Options) -> usize {
     /// Where the option sets no number.
     const LEAST: u32 = 2;
     let everywhere = if options.batch == Some(0) { u32::MAX } else { options.batch() };
@@ -163,7 +163,7 @@ mod tests {
 
     fn rules(options: serde_json::Value) -> NetworkRules {
         let options = consolidate([Layer::of_script(&options).unwrap()]).unwrap().options;
-        NetworkRules::of(&options).unwrap()
+        NetworkRules::from_options(&options).unwrap()
     }
 
     #[test]

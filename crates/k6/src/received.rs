@@ -22,7 +22,7 @@ pub fn redirected(base: &str, location: &str) -> Option<(String, Vec<String>)> {
     for name in ["Authorization", "X-Api-Key", "Cookie", "X-Harmless"] {
         first.set_header(name, "value".to_owned());
     }
-    let redirect = Redirect::of(&first, 302, location).ok()?;
+    let redirect = Redirect::follow(&first, 302, location).ok()?;
     let mut next = first.clone();
     redirect.apply(&mut next, &first);
     Some((next.url.to_string(), next.headers.into_iter().map(|(name, _)| name).collect()))

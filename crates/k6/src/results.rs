@@ -53,7 +53,7 @@ impl RunResults {
     ///
     /// # Errors
     /// [`ReadError`] when the evidence cannot be read.
-    pub fn of(
+    pub fn read(
         run: &dyn Run,
         script: FinishedScript<'_>,
         terminals: Terminals,

@@ -18,8 +18,8 @@ use crate::metrics::{Contains, SubMetric};
 use crate::rate_limit::RateLimit;
 use crate::sources::Sources;
 
-pub use shared_state::{AskedOfTest, TestRequests};
 pub(crate) use shared_state::{Counted, InstanceCounts};
+pub use shared_state::{TestOutcome, TestRequests};
 
 /// How much a line of the log matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,6 @@
 //! [`summary_export`] show it; [`text_summary`] shows what a script made of it.
 
 mod data;
-mod given;
 mod json;
 mod legacy;
 mod lines;
@@ -14,15 +13,16 @@ mod order;
 mod record;
 mod table;
 mod text;
+mod text_summary;
 
 pub use data::{
     Check, Contains, Group, RunState, Section, SummaryData, SummaryMetric, SummaryOptions, Threshold, id_of,
 };
-pub use given::{SummaryShapeError, text_summary};
 pub use json::{handle_summary, summary_export};
 pub use lines::{CsvColumns, CsvTimeFormat, MetricLine, PartLine, Sample, SampleTime, Tags, ThresholdLine};
 pub use record::{Aggregate, MetricDefinition, MetricThresholds, RunRecord, Series};
 pub use table::Colours;
+pub use text_summary::{SummaryShapeError, text_summary};
 
 use text::Detail;
 
@@ -50,7 +50,7 @@ impl SummaryMode {
 
     /// The mode that this text names, if it does.
     #[must_use]
-    pub fn of(name: &str) -> Option<SummaryMode> {
+    pub fn from_name(name: &str) -> Option<SummaryMode> {
         Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, mode)| *mode)
     }
 

@@ -1,6 +1,6 @@
 //! What native functions know of the virtual user that calls them, and how they ask the engine for something.
 //!
-//! A script never reaches the engine itself: it leaves what it asks for in [`AskedFor`], suspends its fiber, and its iteration passes
+//! A script never reaches the engine itself: it leaves what it asks for in [`EngineRequests`], suspends its fiber, and its iteration passes
 //! that on.
 
 mod operations;
@@ -63,7 +63,7 @@ pub(crate) enum Wait {
 
 /// What a script asks the engine for.
 #[derive(Debug, Default)]
-pub(crate) struct AskedFor {
+pub(crate) struct EngineRequests {
     /// Requests to be sent.
     pub(crate) requests: Vec<OperationName>,
     /// gRPC connections to be closed.
@@ -145,7 +145,7 @@ pub(crate) struct Vu {
     clock: Cell<Option<Clock>>,
     /// The start of the run, in milliseconds since 1970.
     pub(crate) epoch_unix_ms: Cell<f64>,
-    pub(crate) asked: RefCell<AskedFor>,
+    pub(crate) asked: RefCell<EngineRequests>,
     pub(crate) operations: RefCell<Operations>,
     next_operation: Cell<OperationName>,
     /// The group that it is in.

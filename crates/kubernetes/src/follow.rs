@@ -77,7 +77,7 @@ impl Follower<'_> {
         loop {
             match self.kubectl.job_and_pods(self.job) {
                 Ok(list) => {
-                    if let Some(followed) = self.look(&Snapshot::of(&list), &mut so_far)? {
+                    if let Some(followed) = self.look(&Snapshot::from_list(&list), &mut so_far)? {
                         return Ok(followed);
                     }
                 }

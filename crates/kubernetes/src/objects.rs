@@ -33,7 +33,7 @@ struct ReadPlan {
 
 /// The pods that a run is to have.
 #[derive(Debug, Clone)]
-pub struct AskedPods {
+pub struct PodOptions {
     pub count: u16,
     /// Their image.
     pub image: Option<String>,
@@ -69,7 +69,7 @@ pub struct RunOfPlan<'a> {
     pub no_precheck: bool,
     /// The other systems that receive series of the run.
     pub outs: &'a [OutTarget],
-    pub pods: &'a AskedPods,
+    pub pods: &'a PodOptions,
 }
 
 /// The objects of a run that this command makes, with the secrets of this environment.
@@ -118,7 +118,7 @@ pub fn drawn_name(workload: &str) -> CommandResult<String> {
 }
 
 /// The processors that are requested for each of these pods.
-pub fn cpu_of(pods: &AskedPods, loops: u16) -> String {
+pub fn cpu_of(pods: &PodOptions, loops: u16) -> String {
     pods.cpu.clone().unwrap_or_else(|| loops.to_string())
 }
 
@@ -185,7 +185,7 @@ impl ReadPlan {
 
 /// Where pods have these files from. `keys` are the run's private keys, and `environment` is in its Secret.
 pub fn files_from<'a>(
-    asked: &AskedPods,
+    asked: &PodOptions,
     files: BTreeMap<String, Arc<[u8]>>,
     keys: impl IntoIterator<Item = &'a [u8]>,
     environment: &BTreeMap<String, String>,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context as _, anyhow};
 use archive::Stored;
 use conduct::failure::{CommandResult, Failure};
-use conduct::run_file::Keep;
+use conduct::run_file::RunFilePolicy;
 use conduct::screen::note;
 use conduct::writable;
 use evidence::Run as _;
@@ -52,7 +52,7 @@ impl Destination<'_> {
     }
 
     fn keep(&self, file: NamedTempFile) -> CommandResult<PathBuf> {
-        let keep = self.path.map_or(Keep::ByName, Keep::At);
+        let keep = self.path.map_or(RunFilePolicy::ByName, RunFilePolicy::At);
         let path = {
             let run = Stored::open(file.path()).map_err(Failure::own)?;
             keep.file(run.manifest())?.path().to_owned()

@@ -3,7 +3,7 @@
 use conduct::environment::environment;
 use conduct::failure::{CommandResult, Failure};
 use conduct::plan::Disk;
-use conduct::run_file::Keep;
+use conduct::run_file::RunFilePolicy;
 use conduct::run_request::RunRequest;
 use conduct::screen;
 use conduct::signals::Listener;
@@ -50,7 +50,7 @@ pub(crate) fn conduct(
     plan: Result<LoadedPlan, AdhocError>,
     arguments: &KeepArguments,
 ) -> CommandResult<u8> {
-    let keep = arguments.output.as_deref().map_or(Keep::Nothing, Keep::At);
+    let keep = arguments.output.as_deref().map_or(RunFilePolicy::Temporary, RunFilePolicy::At);
     let mut plan = plan.map_err(Failure::usage)?;
     plan.workload.objectives = asked(&plan.workload, &arguments.objectives).map_err(Failure::usage)?;
     too_few::warnings(&expected_observations(&plan.workload)).for_each(screen::note);

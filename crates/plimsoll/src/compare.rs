@@ -8,7 +8,7 @@ use anyhow::anyhow;
 use archive::Stored;
 use conduct::failure::{CommandResult, Failure};
 use conduct::judged::StoredRun;
-use conduct::received::Received;
+use conduct::untrusted::UntrustedRunFiles;
 
 use crate::arguments::CompareArguments;
 use crate::outputs;
@@ -24,9 +24,9 @@ pub(crate) fn compare(arguments: &CompareArguments) -> CommandResult<u8> {
         return Err(Failure::usage(anyhow!("at most {MAX_SIDES} run files can be laid side by side")));
     }
     let paths = || arguments.files.iter().map(PathBuf::as_path);
-    Received::check(paths())?;
+    UntrustedRunFiles::check(paths())?;
     let opened_reports = outputs::PreopenedReports::all(arguments.reports.named())?;
-    let received = Received::at(paths())?;
+    let received = UntrustedRunFiles::at(paths())?;
     received.reach().confine();
     let opened: Vec<Opened> = received.read()?.into_iter().map(open).collect::<CommandResult<_>>()?;
     let sides: Vec<judge::Side<'_>> = opened.iter().map(|of| of.stored.side(&of.name)).collect();
@@ -40,7 +40,7 @@ pub(crate) fn compare(arguments: &CompareArguments) -> CommandResult<u8> {
 
 fn open(run: Stored) -> CommandResult<Opened> {
     let name = run.path().display().to_string();
-    Ok(Opened { name, stored: StoredRun::of(run)? })
+    Ok(Opened { name, stored: StoredRun::judge(run)? })
 }
 
 fn shown_side(opened: &Opened) -> summary::Side<'_> {

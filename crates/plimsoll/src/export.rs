@@ -11,18 +11,18 @@ use ::report::Background;
 use anyhow::{Context as _, anyhow};
 use archive::Stored;
 use conduct::failure::{CommandResult, Failure};
-use conduct::received::Received;
+use conduct::untrusted::UntrustedRunFiles;
 use conduct::{integrity, screen};
 use evidence::run::Run as _;
 use jiff::Timestamp;
 
 use crate::arguments::ExportArguments;
 use crate::outputs::PreopenedReports;
-use charts::AskedChart;
+use charts::ChartRequest;
 
 pub(crate) fn export(arguments: &ExportArguments) -> CommandResult<u8> {
     let path = arguments.file.as_path();
-    Received::check([path])?;
+    UntrustedRunFiles::check([path])?;
     if arguments.csv.as_deref() == Some(Path::new("-")) {
         return Err(Failure::usage(anyhow!("tables are several files: name a folder, `--csv FOLDER`")));
     }
@@ -31,17 +31,17 @@ pub(crate) fn export(arguments: &ExportArguments) -> CommandResult<u8> {
         made.with_context(|| format!("cannot make the folder {}", folder.display()))
             .map_err(Failure::usage)?;
     }
-    let chart = arguments.chart.as_deref().map(AskedChart::of).transpose()?;
+    let chart = arguments.chart.as_deref().map(ChartRequest::parse).transpose()?;
     let files = files(arguments);
     let files = files.iter().map(|path| Some(path.as_path()));
     // A chart's name is known to be one once the run is judged: a new file of it is made then.
     let (old, new) =
-        chart.as_ref().and_then(AskedChart::file).map_or((None, None), |file| match file.exists() {
+        chart.as_ref().and_then(ChartRequest::file).map_or((None, None), |file| match file.exists() {
             true => (Some(file), None),
             false => (None, Some(folder_of(file))),
         });
     let opened = PreopenedReports::all(files.chain([old]))?;
-    let received = Received::at([path])?;
+    let received = UntrustedRunFiles::at([path])?;
     let reach = new.iter().fold(received.reach(), |reach, folder| reach.new_files_in(folder));
     arguments.profiles.iter().fold(reach, |reach, folder| reach.new_files_in(folder)).confine();
     let run = received.read_one()?;

@@ -16,7 +16,7 @@ use archive::Writer;
 use conduct::confine::Reach;
 use conduct::failure::{CommandResult, Failure};
 use conduct::file_kind::{self, FileKind};
-use conduct::run_file::Keep;
+use conduct::run_file::RunFilePolicy;
 use conduct::run_request::overwrite;
 use conduct::{clock, judged, manifest};
 use evidence::{Ending, Manifest, RunEnd, Sink as _, Source};
@@ -42,7 +42,7 @@ pub(crate) struct Surveyed {
 }
 
 pub(crate) fn import(arguments: &ImportArguments) -> CommandResult<u8> {
-    let keep = arguments.output.as_deref().map_or(Keep::ByName, Keep::At);
+    let keep = arguments.output.as_deref().map_or(RunFilePolicy::ByName, RunFilePolicy::At);
     if !arguments.force {
         keep.refuse_existing()?;
     }

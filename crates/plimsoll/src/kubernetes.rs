@@ -9,10 +9,10 @@ use anyhow::anyhow;
 use cluster::kubernetes::{RunObjects, to_yaml};
 use conduct::failure::{CommandResult, Failure};
 use conduct::live_address::LiveAddress;
-use conduct::run_file::Keep;
+use conduct::run_file::RunFilePolicy;
 use conduct::run_request::Progress;
 use conduct::{standard_output, writable};
-use kubernetes::objects::{self, AskedPods, RunOfPlan};
+use kubernetes::objects::{self, PodOptions, RunOfPlan};
 use kubernetes::pod::PodOffer;
 use kubernetes::{ClusterAccess, Destination, FetchedRun, RunInCluster, pod as inside};
 
@@ -82,13 +82,13 @@ fn access(asked: &ClusterArguments) -> ClusterAccess {
 }
 
 /// So many pods.
-fn pods_of(asked: &PodsArguments, count: u16) -> AskedPods {
+fn pods_of(asked: &PodsArguments, count: u16) -> PodOptions {
     let PodsArguments { image, cpu, memory, files_in, run_file_claim, start_timeout } = asked.clone();
     let files_in = files_in.map(|place| match place {
         FilesPlace::Image(folder) => objects::FilesPlace::Image(folder),
         FilesPlace::Claim(name) => objects::FilesPlace::Claim(name),
     });
-    AskedPods { count, image, cpu, memory, files_in, run_file_claim, start_limit_s: start_timeout }
+    PodOptions { count, image, cpu, memory, files_in, run_file_claim, start_limit_s: start_timeout }
 }
 
 /// `plimsoll fetch JOB`.
@@ -152,7 +152,7 @@ fn judge(fetched: FetchedRun, outputs: &OutputArguments) -> CommandResult<u8> {
 }
 
 fn require_writable(destination: &Destination<'_>, outputs: &OutputArguments) -> CommandResult<()> {
-    let keep = destination.path.map_or(Keep::ByName, Keep::At);
+    let keep = destination.path.map_or(RunFilePolicy::ByName, RunFilePolicy::At);
     if !destination.force {
         keep.refuse_existing()?;
     }

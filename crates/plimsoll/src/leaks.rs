@@ -9,8 +9,8 @@ use anyhow::anyhow;
 use archive::Stored;
 use conduct::failure::{CommandResult, Failure};
 use conduct::judged::StoredRun;
-use conduct::received::Received;
-use conduct::run_file::Keep;
+use conduct::run_file::RunFilePolicy;
+use conduct::untrusted::UntrustedRunFiles;
 use conduct::{integrity, watched};
 use evidence::Verdict;
 use judge::leaks::{Leak, LeakAnswer};
@@ -35,13 +35,13 @@ pub(crate) fn leaks(arguments: &LeaksArguments) -> CommandResult<u8> {
                 "{shown} is watched before it is judged: `plimsoll leaks --for 30m {shown}`"
             )));
         }
-        Received::check([Path::new(file)])?;
-        let received = Received::at([Path::new(file)])?;
+        UntrustedRunFiles::check([Path::new(file)])?;
+        let received = UntrustedRunFiles::at([Path::new(file)])?;
         let opened = PreopenedReports::all(arguments.reports.named())?;
         received.reach().confine();
         return answer(received.read_one()?, arguments, &opened);
     };
-    let keep = arguments.output.as_deref().map_or(Keep::Nothing, Keep::At);
+    let keep = arguments.output.as_deref().map_or(RunFilePolicy::Temporary, RunFilePolicy::At);
     let subjects = watched::watched(&arguments.subjects, None)?.that_must_answer();
     let file = watched::watch(subjects, Some(length), keep)?;
     answer(Stored::open(file.path()).map_err(Failure::usage)?, arguments, &PreopenedReports::default())
@@ -49,7 +49,7 @@ pub(crate) fn leaks(arguments: &LeaksArguments) -> CommandResult<u8> {
 
 /// The answer for a run file. Changed evidence shows and excludes nothing.
 fn answer(run: Stored, arguments: &LeaksArguments, opened: &PreopenedReports) -> CommandResult<u8> {
-    let StoredRun { run, workload, provenance } = StoredRun::of(run)?;
+    let StoredRun { run, workload, provenance } = StoredRun::judge(run)?;
     let invalid = integrity::state(provenance, run.path())?;
     let answers = judge::leaks::of(&run, &workload, arguments.margin_of(&workload)).map_err(Failure::own)?;
     let Some(gravest) = answers.first() else {

@@ -15,31 +15,31 @@ use crate::arguments::{OnInconclusive, ReportFileArguments, VerdictOutputArgumen
 
 /// Which reports are written, and what JUnit makes of INCONCLUSIVE.
 #[derive(Clone, Copy)]
-pub(crate) struct AskedReports<'a> {
+pub(crate) struct ReportOptions<'a> {
     files: &'a ReportFileArguments,
     undecided: Undecided,
 }
 
-impl<'a> From<&'a ReportFileArguments> for AskedReports<'a> {
-    fn from(files: &'a ReportFileArguments) -> AskedReports<'a> {
-        AskedReports { files, undecided: Undecided::default() }
+impl<'a> From<&'a ReportFileArguments> for ReportOptions<'a> {
+    fn from(files: &'a ReportFileArguments) -> ReportOptions<'a> {
+        ReportOptions { files, undecided: Undecided::default() }
     }
 }
 
-impl<'a> From<&'a VerdictOutputArguments> for AskedReports<'a> {
-    fn from(asked: &'a VerdictOutputArguments) -> AskedReports<'a> {
+impl<'a> From<&'a VerdictOutputArguments> for ReportOptions<'a> {
+    fn from(asked: &'a VerdictOutputArguments) -> ReportOptions<'a> {
         let undecided = match asked.on_inconclusive() {
             OnInconclusive::Fail => Undecided::Error,
             OnInconclusive::Warn => Undecided::Skipped,
         };
-        AskedReports { files: &asked.files, undecided }
+        ReportOptions { files: &asked.files, undecided }
     }
 }
 
 /// Write every report that was asked for, and the one for the terminal unless standard output is taken.
 pub(crate) fn write<'a>(
     reported: &impl Reported,
-    asked: impl Into<AskedReports<'a>>,
+    asked: impl Into<ReportOptions<'a>>,
     detail: Detail,
     opened: &PreopenedReports,
 ) -> CommandResult<()> {
@@ -61,10 +61,10 @@ pub(crate) fn show(document: &Document, asked: &ReportFileArguments, detail: Det
 pub(crate) fn write_files<'a>(
     reported: &impl Reported,
     document: &Document,
-    asked: impl Into<AskedReports<'a>>,
+    asked: impl Into<ReportOptions<'a>>,
     opened: &PreopenedReports,
 ) -> CommandResult<()> {
-    let AskedReports { files, undecided } = asked.into();
+    let ReportOptions { files, undecided } = asked.into();
     let forms: [&dyn Fn() -> String; 4] =
         [&|| document::html(document), &|| document::markdown(document), &|| reported.json(), &|| {
             document::junit(document, undecided)

@@ -33,7 +33,7 @@ pub(crate) fn profile(arguments: &ProfileArguments) -> CommandResult<u8> {
     };
     let most = usize::try_from(arguments.top).unwrap_or(usize::MAX);
     let listed = top(&view, TopOptions { sort, most, least_share: LEAST_SHARE });
-    let tree = CallTree::of(&view);
+    let tree = CallTree::build(&view);
     let against = against(&view, arguments)?;
     let (comparison, base_tree) = against.unzip();
     let is_taken =
@@ -68,7 +68,7 @@ fn against(view: &View<'_>, arguments: &ProfileArguments) -> CommandResult<Optio
     // The baseline is viewed by the new profile's sample type, whatever its own default is.
     let options =
         ViewOptions { sample_type: Some(&view.value_type().name), focus: arguments.focus.as_deref() };
-    let base = View::of(&base, options).map_err(|error| of_file(path, error))?;
+    let base = View::new(&base, options).map_err(|error| of_file(path, error))?;
     let sides = [
         Side { view: &base, requests: arguments.base_requests },
         Side { view, requests: arguments.requests },
@@ -76,13 +76,13 @@ fn against(view: &View<'_>, arguments: &ProfileArguments) -> CommandResult<Optio
     let comparison = compare(sides[0], sides[1]).map_err(|error| {
         Failure::usage(anyhow!("{} and {}: {error}", path.display(), arguments.file.display()))
     })?;
-    Ok(Some((comparison, CallTree::of(&base))))
+    Ok(Some((comparison, CallTree::build(&base))))
 }
 
 fn view_of<'p>(profile: &'p Profile, arguments: &ProfileArguments, path: &Path) -> CommandResult<View<'p>> {
     let options =
         ViewOptions { sample_type: arguments.sample_type.as_deref(), focus: arguments.focus.as_deref() };
-    View::of(profile, options).map_err(|error| of_file(path, error))
+    View::new(profile, options).map_err(|error| of_file(path, error))
 }
 
 /// The profile at `path`, with an earlier one subtracted.

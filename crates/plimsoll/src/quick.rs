@@ -13,7 +13,7 @@ use archive::Stored;
 use conduct::failure::{CommandResult, Failure, Unreachable};
 use conduct::judged::StoredRun;
 use conduct::recording::SealedRun;
-use conduct::run_file::Keep;
+use conduct::run_file::RunFilePolicy;
 use conduct::run_request::{Precheck, Progress, RunRequest};
 use conduct::signals::Listener;
 use conduct::{plan, record, writable};
@@ -50,8 +50,8 @@ pub(crate) fn quick(arguments: &QuickArguments) -> CommandResult<u8> {
     let listener = Listener::start()?;
     let slow = report_unreachable(measure(&listener, arguments, SLOW), arguments)?;
     let burst = report_unreachable(measure(&listener, arguments, BURST), arguments)?;
-    let slow = StoredRun::of(Stored::open(slow.path()).map_err(Failure::own)?)?;
-    let burst = StoredRun::of(Stored::open(burst.path()).map_err(Failure::own)?)?;
+    let slow = StoredRun::judge(Stored::open(slow.path()).map_err(Failure::own)?)?;
+    let burst = StoredRun::judge(Stored::open(burst.path()).map_err(Failure::own)?)?;
     let summary = report(arguments, checks::of(&slow, &burst).map_err(Failure::own)?)?;
     Ok(if summary.verdict() == Verdict::Fail { FAILED } else { 0 })
 }
@@ -85,8 +85,10 @@ fn measure(listener: &Listener, arguments: &QuickArguments, probe: Probe) -> Com
     for target in plan.workload.targets.values_mut() {
         watch_if_local(target);
     }
-    let request =
-        RunRequest { precheck: Precheck::Skipped, ..RunRequest::new(Keep::Nothing, Progress::Quiet) };
+    let request = RunRequest {
+        precheck: Precheck::Skipped,
+        ..RunRequest::new(RunFilePolicy::Temporary, Progress::Quiet)
+    };
     let mut sealed = record(listener, plan, &request)?;
     sealed.completed()?;
     if listener.interrupted() {

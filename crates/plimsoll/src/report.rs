@@ -13,7 +13,7 @@ pub(crate) fn report(arguments: &ReportArguments) -> CommandResult<u8> {
     let background = if *dark { Background::Dark } else { Background::White };
     let write = |summary: &Summary, opened: &PreopenedReports| {
         let Some(path) = card else { return Ok(()) };
-        let of = VerdictCard::of(summary);
+        let of = VerdictCard::new(summary);
         let is_markdown = path.extension().is_some_and(|ending| ending == "md");
         opened.put(path, &if is_markdown { of.markdown() } else { of.svg(background) })
     };

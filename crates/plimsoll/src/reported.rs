@@ -6,8 +6,8 @@ use ::report::Summary;
 use ::report::summary::RunEndState;
 use conduct::failure::CommandResult;
 use conduct::judged;
-use conduct::received::Received;
 use conduct::screen;
+use conduct::untrusted::UntrustedRunFiles;
 use evidence::Verdict;
 
 use crate::arguments::OutputArguments;
@@ -26,9 +26,9 @@ pub(crate) fn report_with(
     other: Option<&Path>,
     write: impl FnOnce(&Summary, &PreopenedReports) -> CommandResult<()>,
 ) -> CommandResult<u8> {
-    Received::check([path])?;
+    UntrustedRunFiles::check([path])?;
     let opened = PreopenedReports::all(asked.named().into_iter().chain([other]))?;
-    let received = Received::at([path])?;
+    let received = UntrustedRunFiles::at([path])?;
     received.reach().confine();
     let judged = judged::judge_by(received.read_one()?, objectives)?;
     let file = path.display().to_string();

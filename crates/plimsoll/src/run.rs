@@ -8,7 +8,7 @@ use conduct::live_address::LiveAddress;
 use conduct::live_page::LivePage;
 use conduct::prepare::{Additions, prepare};
 use conduct::recording::SealedRun;
-use conduct::run_file::Keep;
+use conduct::run_file::RunFilePolicy;
 use conduct::run_request::{Precheck, Progress, RunRequest, overwrite};
 use conduct::signals::Listener;
 use conduct::workers::{self, ConnectedWorkers, ResolvedRun};
@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &RunArguments) -> CommandResult<u8> {
     }
     let resolved = workers::resolve(&arguments.plan, &arguments.overrides.overrides(), workers.as_ref())?; // 1
     let live_page = live_page(&resolved.plan, arguments.options.live.as_ref(), &arguments.options.outputs)?;
-    let keep = arguments.output.as_deref().map_or(Keep::ByName, Keep::At);
+    let keep = arguments.output.as_deref().map_or(RunFilePolicy::ByName, RunFilePolicy::At);
     let request = RunRequest {
         live_page: live_page.as_ref(),
         workers: resolved.workers.as_ref().map_or(0, ConnectedWorkers::weight),
@@ -50,7 +50,11 @@ pub(crate) fn live_page(
 }
 
 /// The request of a run with these options.
-pub(crate) fn request<'a>(keep: Keep<'a>, is_quiet: bool, options: &'a RunOptionArguments) -> RunRequest<'a> {
+pub(crate) fn request<'a>(
+    keep: RunFilePolicy<'a>,
+    is_quiet: bool,
+    options: &'a RunOptionArguments,
+) -> RunRequest<'a> {
     RunRequest {
         overwrite: overwrite(options.force),
         loops: options.loops,

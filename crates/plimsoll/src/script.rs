@@ -19,15 +19,15 @@ use std::sync::Arc;
 
 use ::report::Reported as _;
 use anyhow::anyhow;
-use conduct::asked_workers::WorkerPlaces;
 use conduct::failure::{CommandResult, Failure};
 use conduct::judged::Judged;
 use conduct::live_page::LivePage;
 use conduct::prepare::Additions;
 use conduct::recording::{SealedRun, UnsealedRun};
-use conduct::run_file::Keep;
+use conduct::run_file::RunFilePolicy;
 use conduct::run_request::{Progress, RunRequest, ScriptRules, overwrite};
 use conduct::signals::Listener;
+use conduct::worker_options::WorkerPlaces;
 use conduct::workers::{ConnectedWorkers, NotedFiles};
 use conduct::{RunKind, conduct, screen, standard_output};
 use engine::{DryRun, Program};
@@ -91,7 +91,7 @@ fn request<'a>(
     loaded: &LoadedScript,
     workers: Option<&ConnectedWorkers>,
 ) -> RunRequest<'a> {
-    let keep = arguments.evidence.as_deref().map_or(Keep::ByName, Keep::At);
+    let keep = arguments.evidence.as_deref().map_or(RunFilePolicy::ByName, RunFilePolicy::At);
     let reports = arguments.outputs.named().into_iter().chain([arguments.summary_export.as_deref()]);
     RunRequest {
         overwrite: overwrite(arguments.force),

@@ -7,7 +7,7 @@ use conduct::standard_output;
 use evidence::TerminalText;
 use selftest::GeneratorTest;
 #[cfg(feature = "full")]
-use selftest::{AskedExperiments, AskedVerdicts, ExperimentTest, LivePairsOfHost, VerdictTest};
+use selftest::{ExperimentOptions, ExperimentTest, LivePairsOfHost, VerdictOptions, VerdictTest};
 
 use crate::arguments::SelftestEngineArguments;
 #[cfg(feature = "full")]
@@ -31,7 +31,7 @@ pub(crate) fn engine(arguments: &SelftestEngineArguments) -> CommandResult<u8> {
 #[cfg(feature = "full")]
 pub(crate) fn verdicts(arguments: &SelftestVerdictsArguments) -> CommandResult<u8> {
     let SelftestVerdictsArguments { runs, seed, only, json } = arguments;
-    let found = VerdictTest::run(AskedVerdicts { runs: *runs, seed: *seed, only: only.clone() })?;
+    let found = VerdictTest::run(VerdictOptions { runs: *runs, seed: *seed, only: only.clone() })?;
     show(json.as_deref(), &found.text(), || found.json(), &PreopenedReports::default())?;
     Ok(if found.is_within_limits() { 0 } else { WRONG_TOO_OFTEN })
 }
@@ -42,7 +42,7 @@ pub(crate) fn experiments(arguments: &SelftestExperimentsArguments) -> CommandRe
     // Once the files of others are read no other can be opened.
     let opened = PreopenedReports::all([json.as_deref()])?;
     let live = live.as_deref().map(LivePairsOfHost::read).transpose()?;
-    let asked = AskedExperiments { experiments: *experiments, searches: *searches, seed: *seed };
+    let asked = ExperimentOptions { experiments: *experiments, searches: *searches, seed: *seed };
     let found = ExperimentTest::run(asked, live.as_ref());
     show(json.as_deref(), &found.text(), || found.json(), &opened)?;
     Ok(if found.meets_targets() { 0 } else { WRONG_TOO_OFTEN })

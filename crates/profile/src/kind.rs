@@ -23,7 +23,7 @@ pub enum Kind {
 
 impl Kind {
     /// What the sample type at this index measures.
-    pub fn of(profile: &Profile, index: usize) -> Kind {
+    pub fn detect(profile: &Profile, index: usize) -> Kind {
         let Some(found) = profile.sample_types.get(index) else { return Kind::Other };
         match found.name.as_str() {
             "alloc_objects" | "alloc_space" => Kind::Allocated,
@@ -100,7 +100,7 @@ impl Counting {
     pub(crate) fn of(profile: &Profile, index: usize) -> Counting {
         let column = |name: &str| profile.sample_types.iter().position(|found| found.name == name);
         let Some(found) = profile.sample_types.get(index) else { return Counting::Unknown };
-        match Kind::of(profile, index) {
+        match Kind::detect(profile, index) {
             Kind::State => Counting::Complete,
             // Delays differ from one another by any factor, and the profile contains their sum only.
             Kind::Contention if found.name == "contentions" => Counting::AtMost(index),

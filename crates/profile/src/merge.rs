@@ -40,7 +40,7 @@ pub fn since(start: &Profile, end: &Profile) -> Result<Profile, MergeError> {
         if start.time_ns > 0 { end.time_ns.saturating_sub(start.time_ns).max(0) } else { 0 };
     for (index, counted) in end.sample_types.iter().enumerate() {
         let sum = between.samples().fold(0_i64, |sum, sample| sum.saturating_add(sample.values[index]));
-        if sum < 0 && Kind::of(end, index).accumulates() {
+        if sum < 0 && Kind::detect(end, index).accumulates() {
             return Err(MergeError::Backwards { sample_type: counted.name.clone() });
         }
     }

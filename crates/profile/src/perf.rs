@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn stacks_become_samples_of_processor_time() {
         let profile = from_perf(PRINTED).unwrap();
-        let view = View::of(&profile, ViewOptions::default()).unwrap();
+        let view = View::new(&profile, ViewOptions::default()).unwrap();
         let listed = top(&view, TopOptions { sort: Sort::Cumulative, most: 10, least_share: 0.0 });
         let rows: Vec<String> =
             listed.rows.iter().map(|row| format!("{} {} {}", row.flat, row.cumulative, row.name)).collect();

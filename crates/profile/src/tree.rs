@@ -36,7 +36,7 @@ pub struct CallTree {
 
 impl CallTree {
     /// The tree of all stacks of a view.
-    pub fn of(view: &View<'_>) -> CallTree {
+    pub fn build(view: &View<'_>) -> CallTree {
         let mut builder = TreeBuilder { nodes: vec![TreeNode::of(None)], ..TreeBuilder::default() };
         for stack in view.stacks() {
             let mut at = 0;

@@ -58,7 +58,7 @@ impl<'p> View<'p> {
     ///
     /// # Errors
     /// [`ViewError`] when there is no such sample type, or the focus is not a regular expression.
-    pub fn of(profile: &'p Profile, options: ViewOptions<'_>) -> Result<Self, ViewError> {
+    pub fn new(profile: &'p Profile, options: ViewOptions<'_>) -> Result<Self, ViewError> {
         let index = choose(profile, options.sample_type)?;
         let focus = options.focus.map(Regex::new).transpose();
         let focus = focus.map_err(|error| ViewError::Focus(error.to_string()))?;
@@ -87,7 +87,7 @@ impl<'p> View<'p> {
 
     /// What it measures.
     pub fn kind(&self) -> Kind {
-        Kind::of(self.profile, self.index)
+        Kind::detect(self.profile, self.index)
     }
 
     /// How it was sampled.

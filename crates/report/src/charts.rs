@@ -54,7 +54,7 @@ struct Canvas<'a> {
 }
 
 impl<'a> Canvas<'a> {
-    fn of(summary: &'a Summary) -> Canvas<'a> {
+    fn new(summary: &'a Summary) -> Canvas<'a> {
         let recorded_s = summary.header.elapsed_s;
         let covered = summary.phases.iter().filter(|phase| phase.covered_s > 0.0);
         let load_s = covered.map(|phase| phase.start_s + phase.covered_s).reduce(f64::max);
@@ -173,7 +173,7 @@ fn linear(high: f64, unit: Unit) -> Axis {
 /// Offered load and throughput, and requests in flight: separate plots, because their units differ. So do those of arrivals
 /// and requests where an arrival is not one request.
 pub(crate) fn load(summary: &Summary) -> Vec<Chart> {
-    let canvas = Canvas::of(summary);
+    let canvas = Canvas::new(summary);
     let timeline = canvas.timeline;
     let arrivals: Vec<Trace> = timeline.arrivals.iter().flat_map(|of| arrivals(&canvas, of)).collect();
     let mut charts = match timeline.arrivals_are_requests {
@@ -236,7 +236,7 @@ fn arrivals(canvas: &Canvas, rates: &ArrivalRates) -> Vec<Trace> {
 
 /// Response times over time, one plot for each endpoint, all on the same scale.
 pub(crate) fn response_times(summary: &Summary) -> Vec<Chart> {
-    let canvas = Canvas::of(summary);
+    let canvas = Canvas::new(summary);
     let lines = &canvas.timeline.endpoints;
     let values = lines.iter().flat_map(|l| l.p50_ms.iter().chain(&l.p99_ms)).flatten().copied();
     let scale = Scale::log(values.map(|ms| ms.max(0.001)));
@@ -345,7 +345,7 @@ fn distribution(phase: &PhaseDistribution, summary: &Summary, scale: &Scale) -> 
 /// CPU and memory by target.
 pub(crate) fn resources(summary: &Summary) -> Vec<Chart> {
     const MIB: f64 = 1_048_576.0;
-    let canvas = Canvas::of(summary);
+    let canvas = Canvas::new(summary);
     let timeline = canvas.timeline;
     let lines = |series: &[BinnedSeries], scale: f64| -> Vec<Trace> {
         let of = |line: &BinnedSeries| canvas.points(line.values.iter().map(|v| v.map(|v| v / scale)));

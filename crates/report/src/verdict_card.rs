@@ -51,7 +51,7 @@ struct Objective {
 
 impl VerdictCard {
     /// The card of a run.
-    pub fn of(summary: &Summary) -> VerdictCard {
+    pub fn new(summary: &Summary) -> VerdictCard {
         let mut objectives: Vec<Objective> = summary.claims.iter().map(objective).collect();
         objectives.sort_by_key(|of| crate::run::urgency(of.verdict));
         let left_out = objectives.len().saturating_sub(MAX_OBJECTIVES);

@@ -45,7 +45,7 @@ struct Figure {
 
 /// What is simulated.
 #[derive(Debug, Clone, Copy)]
-pub struct AskedExperiments {
+pub struct ExperimentOptions {
     /// Experiments of each kind.
     pub experiments: u64,
     /// Capacity searches of each kind.
@@ -54,7 +54,7 @@ pub struct AskedExperiments {
     pub seed: u64,
 }
 
-impl AskedExperiments {
+impl ExperimentOptions {
     fn of_searches(self) -> Experiments {
         Experiments { count: self.searches, seed: self.seed }
     }
@@ -62,14 +62,14 @@ impl AskedExperiments {
 
 /// How often experiments were decided wrongly.
 pub struct ExperimentTest {
-    asked: AskedExperiments,
+    asked: ExperimentOptions,
     figures: Vec<Figure>,
     searches: Vec<capacities::Row>,
 }
 
 impl ExperimentTest {
     /// Simulate experiments of every kind, and flip the signs of live pairs.
-    pub fn run(asked: AskedExperiments, live: Option<&LivePairsOfHost>) -> ExperimentTest {
+    pub fn run(asked: ExperimentOptions, live: Option<&LivePairsOfHost>) -> ExperimentTest {
         let many = Experiments { count: asked.experiments, seed: asked.seed };
         let mut figures = Vec::new();
         let kinds = experiments();
@@ -145,7 +145,7 @@ fn live_pairs(folder: &Path) -> CommandResult<LivePairsOfHost> {
         judged.iter().filter_map(|pair| pair.values.get(at).cloned()).collect()
     };
     let values: Vec<Vec<[SlotValue; 2]>> = (0..metrics.len()).map(of).collect();
-    let pairs = LivePairs::of(metrics, &values)
+    let pairs = LivePairs::new(metrics, &values)
         .map_err(|Unusable(why)| Failure::usage(anyhow!("{}: {why}", folder.display())))?;
     let metrics = metrics.iter().map(|metric| (metric.name.clone(), !metric.quantity.is_share()));
     Ok(LivePairsOfHost { pairs, metrics: metrics.collect(), count: judged.len() })
@@ -229,9 +229,9 @@ fn of_live(live: &LivePairsOfHost, many: Experiments) -> Vec<Figure> {
     figures
 }
 
-fn text(figures: &[Figure], asked: &AskedExperiments) -> TerminalText {
+fn text(figures: &[Figure], asked: &ExperimentOptions) -> TerminalText {
     let mut text = TerminalText::default();
-    let AskedExperiments { experiments, seed, .. } = asked;
+    let ExperimentOptions { experiments, seed, .. } = asked;
     text.line(format_args!("Experiments whose truth is known, {experiments} of each kind from seed {seed}"));
     text.line("");
     for figure in figures {
@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn a_broken_promise_is_marked() {
-        let asked = AskedExperiments { experiments: 1_000, searches: 0, seed: 1 };
+        let asked = ExperimentOptions { experiments: 1_000, searches: 0, seed: 1 };
         let kind = experiments()[0];
         let tally = |alarms| ExperimentTally {
             experiments: 1_000,

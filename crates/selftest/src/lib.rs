@@ -11,7 +11,7 @@ mod generator;
 mod verdicts;
 
 #[cfg(feature = "simulation")]
-pub use crate::experiments::{AskedExperiments, ExperimentTest, LivePairsOfHost};
+pub use crate::experiments::{ExperimentOptions, ExperimentTest, LivePairsOfHost};
 pub use generator::GeneratorTest;
 #[cfg(feature = "simulation")]
-pub use verdicts::{AskedVerdicts, VerdictTest};
+pub use verdicts::{VerdictOptions, VerdictTest};

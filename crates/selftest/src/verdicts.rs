@@ -17,7 +17,7 @@ struct Row {
 
 /// What is simulated.
 #[derive(Debug, Clone)]
-pub struct AskedVerdicts {
+pub struct VerdictOptions {
     /// Runs of each kind.
     pub runs: u64,
     /// The seed of the first run; the next one has the next number.
@@ -28,7 +28,7 @@ pub struct AskedVerdicts {
 
 /// How often verdicts on simulated runs were wrong.
 pub struct VerdictTest {
-    asked: AskedVerdicts,
+    asked: VerdictOptions,
     rows: Vec<Row>,
 }
 
@@ -37,7 +37,7 @@ impl VerdictTest {
     ///
     /// # Errors
     /// When no kind has such a name.
-    pub fn run(asked: AskedVerdicts) -> CommandResult<VerdictTest> {
+    pub fn run(asked: VerdictOptions) -> CommandResult<VerdictTest> {
         let subjects = chosen(&asked.only)?;
         let mut rows = Vec::new();
         for (number, subject) in (1..).zip(subjects.iter().copied()) {
@@ -98,9 +98,9 @@ fn chosen(only: &[String]) -> CommandResult<Vec<Subject>> {
     Ok(subjects)
 }
 
-fn text(rows: &[Row], asked: &AskedVerdicts) -> TerminalText {
+fn text(rows: &[Row], asked: &VerdictOptions) -> TerminalText {
     let mut text = TerminalText::default();
-    let AskedVerdicts { runs, seed, .. } = asked;
+    let VerdictOptions { runs, seed, .. } = asked;
     text.line(format_args!(
         "Verdicts on simulated runs whose truth is known, {runs} runs each from seed {seed}"
     ));
@@ -138,7 +138,7 @@ fn line(tally: &Tally) -> String {
     )
 }
 
-fn json(rows: &[Row], asked: &AskedVerdicts) -> String {
+fn json(rows: &[Row], asked: &VerdictOptions) -> String {
     let row = |Row { subject, tally }: &Row| -> Value {
         json!({
             "simulated": subject.name(),
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn figures_are_shown_with_their_limits() {
-        let asked = AskedVerdicts { runs: 1_000, seed: 1, only: Vec::new() };
+        let asked = VerdictOptions { runs: 1_000, seed: 1, only: Vec::new() };
         let rows = [
             row(Truth::Met, [1_000, 0, 0]),
             row(Truth::AtBound, [30, 20, 950]),
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn figures_as_data_describe_what_is_simulated() {
-        let asked = AskedVerdicts { runs: 1_000, seed: 1, only: Vec::new() };
+        let asked = VerdictOptions { runs: 1_000, seed: 1, only: Vec::new() };
         let value: Value = serde_json::from_str(&json(&[row(Truth::Met, [1_000, 0, 0])], &asked)).unwrap();
         let figure = &value["figures"][0];
         assert_eq!(figure["simulated"], "one worker, FIFO");

@@ -60,7 +60,7 @@ impl BisectionKind {
     pub fn run(&self, experiments: Experiments) -> BisectionTally {
         let quantity = parse_quantity("p50(list)", &|_| true).expect("the text of a metric is a measure");
         let metric = GateMetric { margin: self.margin(), ..GateMetric::new("p50", "p50(list)", quantity) };
-        let bounds = vec![Bounds::of(&metric)];
+        let bounds = vec![Bounds::for_metric(&metric)];
         let looks = Looks::new(&LOOKS).expect("there are constants for these looks");
         let design = SimulatedDesign { looks, levels: Levels { alarm: LEVEL, exclusion: EXCLUSION }, bounds };
         let mut tally = BisectionTally::default();

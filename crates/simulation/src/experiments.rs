@@ -112,8 +112,8 @@ impl ExperimentKind {
 
     /// So many experiments, which begin with this seed.
     pub fn run(&self, experiments: u64, seed: u64) -> ExperimentTally {
-        let bounds = self.metrics().iter().map(Bounds::of).collect();
-        let design = SimulatedDesign { looks: Looks::default(), levels: Levels::of(LEVEL), bounds };
+        let bounds = self.metrics().iter().map(Bounds::for_metric).collect();
+        let design = SimulatedDesign { looks: Looks::default(), levels: Levels::for_alarm(LEVEL), bounds };
         let mut tally = ExperimentTally::default();
         for number in 0..experiments {
             self.one(&design, &mut Random::new(seed.wrapping_add(number)), &mut tally);

@@ -28,18 +28,18 @@ impl LivePairs {
     ///
     /// # Errors
     /// [`Unusable`] where a metric has no value in a pair, or there are fewer pairs than an experiment has.
-    pub fn of(metrics: &[GateMetric], values: &[Vec<[SlotValue; 2]>]) -> Result<LivePairs, Unusable> {
+    pub fn new(metrics: &[GateMetric], values: &[Vec<[SlotValue; 2]>]) -> Result<LivePairs, Unusable> {
         let pairs = values.first().map_or(0, Vec::len);
         let needed = Looks::default().last();
         if pairs < needed as usize {
             return Err(Unusable(format!("{pairs} pairs, and an experiment has up to {needed}")));
         }
         let differences = |(metric, values): (&GateMetric, &Vec<[SlotValue; 2]>)| {
-            Differences::of(metric, values)
+            Differences::from_pairs(metric, values)
                 .map_err(|why| Unusable(format!("`{}` cannot be used: {why}", metric.name)))
         };
         Ok(LivePairs {
-            bounds: metrics.iter().map(Bounds::of).collect(),
+            bounds: metrics.iter().map(Bounds::for_metric).collect(),
             metrics: metrics.iter().zip(values).map(differences).collect::<Result<_, _>>()?,
             pairs,
         })
@@ -56,7 +56,7 @@ impl LivePairs {
     pub fn run(&self, planted: usize, effect: f64, many: Experiments) -> ExperimentTally {
         let design = SimulatedDesign {
             looks: Looks::default(),
-            levels: Levels::of(LEVEL),
+            levels: Levels::for_alarm(LEVEL),
             bounds: self.bounds.clone(),
         };
         let mut tally = ExperimentTally::default();
@@ -105,12 +105,12 @@ mod tests {
     #[test]
     fn flipped_pairs_hardly_raise_alarms_and_a_planted_effect_is_found() {
         let metrics = [metric("p50(list)"), metric("p95(list)")];
-        let live = LivePairs::of(&metrics, &[pairs(30), pairs(30)]).unwrap();
+        let live = LivePairs::new(&metrics, &[pairs(30), pairs(30)]).unwrap();
         let many = Experiments { count: 400, seed: 1 };
         let same = live.run(0, 0.0, many);
         assert!(same.alarms <= 6, "{same:?}");
         assert!(live.run(1, 0.10, many).regressed > 380);
         assert!((live.deviations()[1] - 0.02).abs() < 0.01, "{:?}", live.deviations());
-        assert!(LivePairs::of(&metrics, &[pairs(10), pairs(10)]).is_err());
+        assert!(LivePairs::new(&metrics, &[pairs(10), pairs(10)]).is_err());
     }
 }

@@ -17,7 +17,7 @@ const LATE_AFTER: Duration = Duration::from_secs(1);
 
 /// What became of one arrival.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Fate {
+pub(crate) struct SimulatedRequest {
     pub(crate) due: Instant,
     /// None: dropped because the generator was late.
     pub(crate) sent: Option<Instant>,
@@ -34,9 +34,15 @@ pub(crate) enum Perturbed {
     Yes,
 }
 
-impl Fate {
-    fn of(due: Instant) -> Fate {
-        Fate { due, sent: None, ended: None, outcome: Outcome::Cancelled, perturbed: Perturbed::No }
+impl SimulatedRequest {
+    fn due_at(due: Instant) -> SimulatedRequest {
+        SimulatedRequest {
+            due,
+            sent: None,
+            ended: None,
+            outcome: Outcome::Cancelled,
+            perturbed: Perturbed::No,
+        }
     }
 
     /// From the due instant to the end; none where there was none.
@@ -49,7 +55,7 @@ impl Fate {
 #[derive(Debug)]
 pub(crate) struct Offered {
     /// In the order in which they were due.
-    pub(crate) fates: Vec<Fate>,
+    pub(crate) requests: Vec<SimulatedRequest>,
     /// How late each turn of the loop was, with its instant.
     pub(crate) stalls: Vec<(Instant, Duration)>,
 }
@@ -72,17 +78,20 @@ pub(crate) fn offer(arrivals: &[Instant], target: &mut Target, offering: Offerin
     let Offering { repeated_until, mut stalls, time_limit, end } = offering;
     let mut arrivals = arrivals.to_vec();
     let mut generator = Generator {
-        offered: Offered { fates: arrivals.iter().map(|due| Fate::of(*due)).collect(), stalls: Vec::new() },
+        offered: Offered {
+            requests: arrivals.iter().map(|due| SimulatedRequest::due_at(*due)).collect(),
+            stalls: Vec::new(),
+        },
         perturbation: Perturbation::new(Disturbed::default()),
         in_flight: 0,
     };
     let mut open: VecDeque<usize> = VecDeque::new();
     let mut next = 0;
     loop {
-        while open.front().is_some_and(|first| generator.offered.fates[*first].ended.is_some()) {
+        while open.front().is_some_and(|first| generator.offered.requests[*first].ended.is_some()) {
             open.pop_front();
         }
-        let limit_of = |first: &usize| generator.offered.fates[*first].sent.map(|sent| sent + time_limit);
+        let limit_of = |first: &usize| generator.offered.requests[*first].sent.map(|sent| sent + time_limit);
         let limit = open.front().and_then(limit_of).unwrap_or(Instant::NEVER);
         let due = arrivals.get(next).copied().unwrap_or(Instant::NEVER);
         let wake = due.min(target.next_response()).min(limit);
@@ -95,7 +104,7 @@ pub(crate) fn offer(arrivals: &[Instant], target: &mut Target, offering: Offerin
             generator.ended(response.arrival, response.outcome, now);
             if repeated_until.is_some_and(|until| now < until) {
                 arrivals.push(now);
-                generator.offered.fates.push(Fate::of(now));
+                generator.offered.requests.push(SimulatedRequest::due_at(now));
             }
         }
         while open.front().is_some_and(|first| generator.is_over(*first, now, time_limit)) {
@@ -132,27 +141,27 @@ impl Generator {
     }
 
     fn sent(&mut self, arrival: usize, now: Instant) {
-        self.offered.fates[arrival].sent = Some(now);
+        self.offered.requests[arrival].sent = Some(now);
         self.in_flight += 1;
     }
 
     /// Whether the time limit of an arrival that was sent has passed, or it has ended.
     fn is_over(&self, arrival: usize, now: Instant, time_limit: Duration) -> bool {
-        let fate = &self.offered.fates[arrival];
-        fate.ended.is_some() || fate.sent.is_some_and(|sent| sent + time_limit <= now)
+        let request = &self.offered.requests[arrival];
+        request.ended.is_some() || request.sent.is_some_and(|sent| sent + time_limit <= now)
     }
 
     /// The end of an arrival; nothing where it has ended before.
     fn ended(&mut self, arrival: usize, outcome: Outcome, now: Instant) {
         self.looked(now);
-        let fate = &mut self.offered.fates[arrival];
-        if fate.ended.is_some() {
+        let request = &mut self.offered.requests[arrival];
+        if request.ended.is_some() {
             return;
         }
         self.in_flight -= 1;
-        (fate.ended, fate.outcome) = (Some(now), outcome);
-        if self.perturbation.concerns(fate.due) {
-            fate.perturbed = Perturbed::Yes;
+        (request.ended, request.outcome) = (Some(now), outcome);
+        if self.perturbation.concerns(request.due) {
+            request.perturbed = Perturbed::Yes;
         }
     }
 }
@@ -181,13 +190,18 @@ mod tests {
     }
 
     fn perturbed(offered: &Offered) -> usize {
-        offered.fates.iter().filter(|fate| fate.perturbed == Perturbed::Yes).count()
+        offered.requests.iter().filter(|request| request.perturbed == Perturbed::Yes).count()
     }
 
     #[test]
     fn without_stalls_every_arrival_starts_when_it_is_due() {
         let offered = minute(None);
-        assert!(offered.fates.iter().all(|fate| fate.sent == Some(fate.due) && fate.ended.is_some()));
+        assert!(
+            offered
+                .requests
+                .iter()
+                .all(|request| request.sent == Some(request.due) && request.ended.is_some())
+        );
         assert_eq!(perturbed(&offered), 0);
     }
 
@@ -196,11 +210,11 @@ mod tests {
         let length = EpisodeLength::LogUniform { shortest_s: 0.02, longest_s: 0.05 };
         let offered = minute(Some(EpisodeShape { gap_s: 1.0, length }));
         let late = offered
-            .fates
+            .requests
             .iter()
-            .filter(|fate| fate.sent.is_some_and(|at| at.since(fate.due).as_millis() > 1));
+            .filter(|request| request.sent.is_some_and(|at| at.since(request.due).as_millis() > 1));
         assert!(late.clone().count() > 50);
-        assert!(late.clone().all(|fate| fate.perturbed == Perturbed::Yes));
+        assert!(late.clone().all(|request| request.perturbed == Perturbed::Yes));
         assert!(perturbed(&offered) < 1_000, "{}", perturbed(&offered));
     }
 
@@ -208,13 +222,15 @@ mod tests {
     fn a_request_ends_at_its_time_limit_and_once() {
         let slow = TargetShape { service_ms: 50.0, server: Server::Fifo { workers: 32 }, ..FIFO };
         let offered = minute_of(slow, None, Duration::from_millis(100));
-        let timed_out = offered.fates.iter().filter(|fate| fate.outcome == Outcome::Timeout);
-        let times: Vec<Duration> = timed_out.filter_map(Fate::response_time).collect();
+        let timed_out = offered.requests.iter().filter(|request| request.outcome == Outcome::Timeout);
+        let times: Vec<Duration> = timed_out.filter_map(SimulatedRequest::response_time).collect();
         // One exponential time in e² is longer than twice the mean.
         assert!((700..930).contains(&times.len()), "{}", times.len());
         assert!(times.iter().all(|time| *time == Duration::from_millis(100)));
-        let others = offered.fates.iter().filter(|fate| fate.outcome == Outcome::Ok);
-        assert!(others.filter_map(Fate::response_time).all(|time| time <= Duration::from_millis(100)));
+        let others = offered.requests.iter().filter(|request| request.outcome == Outcome::Ok);
+        assert!(
+            others.filter_map(SimulatedRequest::response_time).all(|time| time <= Duration::from_millis(100))
+        );
     }
 
     #[test]
@@ -223,13 +239,13 @@ mod tests {
         let frozen = TargetShape { frozen: Some(EpisodeShape { gap_s: 10.0, length }), ..SHAPE };
         let offered = minute_of(frozen, None, Duration::from_secs(1));
         let ended: Vec<f64> = offered
-            .fates
+            .requests
             .iter()
-            .filter(|fate| fate.outcome == Outcome::Ok)
-            .filter_map(|fate| Some(fate.ended?.as_nanos() as f64 / 1e9))
+            .filter(|request| request.outcome == Outcome::Ok)
+            .filter_map(|request| Some(request.ended?.as_nanos() as f64 / 1e9))
             .collect();
         let gaps = ended.windows(2).filter(|pair| pair[1] - pair[0] > 2.9).count();
-        let timeouts = offered.fates.iter().filter(|fate| fate.outcome == Outcome::Timeout).count();
+        let timeouts = offered.requests.iter().filter(|request| request.outcome == Outcome::Timeout).count();
         assert!(gaps >= 2 && (200 * gaps..320 * gaps).contains(&timeouts), "{gaps} {timeouts}");
     }
 
@@ -237,9 +253,10 @@ mod tests {
     fn what_is_later_than_a_second_is_dropped() {
         let length = EpisodeLength::LogUniform { shortest_s: 1.5, longest_s: 1.6 };
         let offered = minute(Some(EpisodeShape { gap_s: 10.0, length }));
-        let dropped = offered.fates.iter().filter(|fate| fate.sent.is_none()).count();
+        let dropped = offered.requests.iter().filter(|request| request.sent.is_none()).count();
         assert!(dropped > 100, "{dropped}");
-        let latest = offered.fates.iter().filter_map(|fate| Some(fate.sent?.since(fate.due))).max();
+        let latest =
+            offered.requests.iter().filter_map(|request| Some(request.sent?.since(request.due))).max();
         assert!(latest.unwrap() <= LATE_AFTER);
     }
 }

@@ -8,7 +8,7 @@ use evidence::tick::{LoopState, ScenarioState};
 use evidence::{Ending, Instant, Key, KeyId, Manifest, Metric, Outcome, RunEnd, Sink as _, Tick};
 use workload::Workload;
 
-use crate::generator::{Fate, Offered, Perturbed};
+use crate::generator::{Offered, Perturbed, SimulatedRequest};
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// Of one core: simulated stalls are the neighbours'.
@@ -22,10 +22,13 @@ pub(crate) fn record(workload: &Workload, offered: &Offered) -> MemoryRun {
 
 /// What there is of the run at this time, while it goes on.
 pub(crate) fn record_until(workload: &Workload, offered: &Offered, at: Instant) -> MemoryRun {
-    let is_due = |fate: &&Fate| fate.due < at;
-    let so_far = |fate: &Fate| Fate { ended: fate.ended.filter(|ended| *ended < at), ..*fate };
-    let fates: Vec<Fate> = offered.fates.iter().filter(is_due).map(so_far).collect();
-    let offered = Offered { fates, stalls: offered.stalls.clone() };
+    let is_due = |request: &&SimulatedRequest| request.due < at;
+    let so_far = |request: &SimulatedRequest| SimulatedRequest {
+        ended: request.ended.filter(|ended| *ended < at),
+        ..*request
+    };
+    let requests: Vec<SimulatedRequest> = offered.requests.iter().filter(is_due).map(so_far).collect();
+    let offered = Offered { requests, stalls: offered.stalls.clone() };
     record_to(workload, &offered, LoadEnd { at, is_over: false })
 }
 
@@ -38,16 +41,16 @@ struct LoadEnd {
 
 fn record_to(workload: &Workload, offered: &Offered, end: LoadEnd) -> MemoryRun {
     let LoadEnd { at: end, is_over } = end;
-    let last = offered.fates.iter().filter_map(|fate| fate.ended).max().unwrap_or(end).max(end);
+    let last = offered.requests.iter().filter_map(|request| request.ended).max().unwrap_or(end).max(end);
     let mut recorder = Recorder::new(workload);
     let seconds = Second::all_of(offered, last);
     recorder.load_end = end;
     for (number, second) in (0..).zip(&seconds) {
         recorder.tick.second = number;
         let in_flight_until = is_over.then_some(last);
-        second.due.iter().for_each(|fate| recorder.due(fate, in_flight_until));
-        second.sent.iter().for_each(|fate| recorder.sent(fate));
-        second.ended.iter().for_each(|fate| recorder.ended(fate));
+        second.due.iter().for_each(|request| recorder.due(request, in_flight_until));
+        second.sent.iter().for_each(|request| recorder.sent(request));
+        second.ended.iter().for_each(|request| recorder.ended(request));
         for late in &second.stalls {
             recorder.time(Metric::LoopStall, None, *late);
         }
@@ -67,22 +70,22 @@ fn record_to(workload: &Workload, offered: &Offered, end: LoadEnd) -> MemoryRun 
 /// What happened in one second.
 #[derive(Debug, Clone, Default)]
 struct Second<'o> {
-    due: Vec<&'o Fate>,
-    sent: Vec<&'o Fate>,
-    ended: Vec<&'o Fate>,
+    due: Vec<&'o SimulatedRequest>,
+    sent: Vec<&'o SimulatedRequest>,
+    ended: Vec<&'o SimulatedRequest>,
     stalls: Vec<Duration>,
 }
 
 impl<'o> Second<'o> {
     fn all_of(offered: &'o Offered, last: Instant) -> Vec<Second<'o>> {
         let mut seconds = vec![Second::default(); last.second() as usize + 1];
-        for fate in &offered.fates {
-            seconds[fate.due.second() as usize].due.push(fate);
-            if let Some(sent) = fate.sent {
-                seconds[sent.second() as usize].sent.push(fate);
+        for request in &offered.requests {
+            seconds[request.due.second() as usize].due.push(request);
+            if let Some(sent) = request.sent {
+                seconds[sent.second() as usize].sent.push(request);
             }
-            if let Some(ended) = fate.ended {
-                seconds[ended.second() as usize].ended.push(fate);
+            if let Some(ended) = request.ended {
+                seconds[ended.second() as usize].ended.push(request);
             }
         }
         for (at, late) in offered.stalls.iter().filter(|(at, _)| *at <= last) {
@@ -157,37 +160,37 @@ impl<'w> Recorder<'w> {
         self.tick.record_ns(key, took.as_nanos() as u64);
     }
 
-    fn due(&mut self, fate: &Fate, run_end: Option<Instant>) {
+    fn due(&mut self, request: &SimulatedRequest, run_end: Option<Instant>) {
         self.count(Metric::Scheduled);
-        let Some(sent) = fate.sent else {
+        let Some(sent) = request.sent else {
             self.count(Metric::DroppedLate);
             return;
         };
         self.count(Metric::Started);
         self.count(Metric::Requests);
-        self.add_in_flight(sent, fate.ended.or(run_end).unwrap_or(self.load_end));
-        if let (None, Some(run_end)) = (fate.ended, run_end) {
+        self.add_in_flight(sent, request.ended.or(run_end).unwrap_or(self.load_end));
+        if let (None, Some(run_end)) = (request.ended, run_end) {
             self.left += 1;
-            self.time(Metric::InFlightAge, None, run_end.since(fate.due));
+            self.time(Metric::InFlightAge, None, run_end.since(request.due));
         }
     }
 
-    fn sent(&mut self, fate: &Fate) {
-        if let Some(sent) = fate.sent {
-            self.time(Metric::StartLag, None, sent.since(fate.due));
+    fn sent(&mut self, request: &SimulatedRequest) {
+        if let Some(sent) = request.sent {
+            self.time(Metric::StartLag, None, sent.since(request.due));
         }
     }
 
-    fn ended(&mut self, fate: &Fate) {
-        let (Some(sent), Some(ended)) = (fate.sent, fate.ended) else { return };
-        let (outcome, response) = (Some(fate.outcome), ended.since(fate.due));
+    fn ended(&mut self, request: &SimulatedRequest) {
+        let (Some(sent), Some(ended)) = (request.sent, request.ended) else { return };
+        let (outcome, response) = (Some(request.outcome), ended.since(request.due));
         self.time(Metric::ResponseTime, outcome, response);
         self.time(Metric::IterationTime, outcome, response);
         self.time(Metric::ServiceTime, outcome, ended.since(sent));
         if ended >= self.load_end {
             self.time(Metric::MovedResponseTime, outcome, response);
         }
-        if fate.perturbed == Perturbed::Yes {
+        if request.perturbed == Perturbed::Yes {
             self.time(Metric::PerturbedResponseTime, outcome, response);
             self.time(Metric::PerturbedIterationTime, outcome, response);
         }

@@ -7,7 +7,7 @@ use stats::Proportion;
 use workload::{Executor, Segment, Timetable, Workload};
 
 use crate::episodes::Episodes;
-use crate::generator::{self, Fate, Offering};
+use crate::generator::{self, Offering, SimulatedRequest};
 use crate::random::Random;
 use crate::target::{Target, TargetShape};
 
@@ -27,7 +27,7 @@ pub(crate) struct Truth {
 
 impl Truth {
     /// Of this target under the load of `workload`.
-    pub(crate) fn of(workload: &Workload, shape: TargetShape) -> Truth {
+    pub(crate) fn simulate(workload: &Workload, shape: TargetShape) -> Truth {
         let random = Random::new(workload.seed);
         let mut target = Target::new(shape, &random);
         let arrivals = arrivals(workload);
@@ -40,12 +40,12 @@ impl Truth {
             end,
         };
         let offered = generator::offer(&arrivals, &mut target, offering);
-        let time = |fate: &Fate| match fate.response_time() {
-            Some(time) if fate.outcome == Outcome::Ok => time.as_secs_f64() * 1e3,
+        let time = |request: &SimulatedRequest| match request.response_time() {
+            Some(time) if request.outcome == Outcome::Ok => time.as_secs_f64() * 1e3,
             _ => f64::INFINITY,
         };
         let times_ms: Vec<(u32, f64)> =
-            offered.fates.iter().map(|fate| (fate.due.second(), time(fate))).collect();
+            offered.requests.iter().map(|request| (request.due.second(), time(request))).collect();
         let mut sorted_ms: Vec<f64> = times_ms.iter().map(|(_, time)| *time).collect();
         sorted_ms.sort_by(f64::total_cmp);
         Truth { times_ms, sorted_ms }
@@ -83,7 +83,7 @@ pub(crate) fn arrivals(workload: &Workload) -> Vec<Instant> {
     if let Executor::ConstantVus { vus, .. } = workload.scenarios[0].executor {
         return (0..vus).map(|user| Instant::at(Duration::from_millis(user.into()))).collect();
     }
-    let timetable = Timetable::of(workload, 0, Segment::WHOLE);
+    let timetable = Timetable::new(workload, 0, Segment::WHOLE);
     timetable.into_iter().flatten().map(|(_, due)| Instant::at(due)).collect()
 }
 

@@ -122,7 +122,7 @@ impl Stalls {
 
 impl RunShape {
     pub(crate) fn prepare(self) -> Simulation {
-        let truth = Truth::of(&self.workload(TRUE_ARRIVALS / self.rate, &[], TRUE_SEED), self.target);
+        let truth = Truth::simulate(&self.workload(TRUE_ARRIVALS / self.rate, &[], TRUE_SEED), self.target);
         let objectives: Vec<(String, Question)> =
             self.objectives.iter().flat_map(|measured| self.questions(*measured, &truth)).collect();
         let (texts, mut questions): (Vec<String>, Vec<Question>) = objectives.into_iter().unzip();

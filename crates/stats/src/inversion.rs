@@ -44,7 +44,7 @@ pub struct Inversion {
 
 impl Inversion {
     /// From the margins of each level's probes, the lowest stress first; none where nothing was probed twice.
-    pub fn of(levels: &[Vec<f64>], rules: InversionRules) -> Option<Inversion> {
+    pub fn detect(levels: &[Vec<f64>], rules: InversionRules) -> Option<Inversion> {
         let (deviation, degrees) = pooled(levels, rules)?;
         let limits =
             [rules.holds, rules.breaks].map(|confidence| t_quantile(confidence, degrees) * deviation);
@@ -112,7 +112,7 @@ mod tests {
     fn levels_hold_and_break_by_the_pooled_deviation() {
         let levels =
             vec![vec![0.5, 0.6, 0.55], vec![0.1, -0.1, 0.0], vec![-0.5, -0.4, -0.45], vec![-1.386, -1.386]];
-        let found = Inversion::of(&levels, RULES).unwrap();
+        let found = Inversion::detect(&levels, RULES).unwrap();
         assert_eq!(found.degrees, 6);
         assert!((found.deviation - (0.03_f64 / 6.0).sqrt()).abs() < 1e-12, "{found:?}");
         let of = |at: usize| found.levels[at].unwrap();
@@ -122,14 +122,14 @@ mod tests {
 
     #[test]
     fn single_probes_show_nothing() {
-        assert_eq!(Inversion::of(&[vec![1.0], vec![-1.0]], RULES), None);
+        assert_eq!(Inversion::detect(&[vec![1.0], vec![-1.0]], RULES), None);
     }
 
     #[test]
     fn a_higher_level_with_a_larger_margin_is_seen_beyond_noise() {
         let rising = vec![vec![-0.5, -0.6, -0.55], vec![0.5, 0.6, 0.55]];
         let noise = vec![vec![0.0, -0.1, 0.1], vec![0.05, 0.15, -0.05]];
-        let disorder = |levels: &[Vec<f64>]| Inversion::of(levels, RULES).unwrap().disorder(levels, 0.99);
+        let disorder = |levels: &[Vec<f64>]| Inversion::detect(levels, RULES).unwrap().disorder(levels, 0.99);
         assert_eq!(disorder(&rising), Some((0, 1)));
         assert_eq!(disorder(&noise), None);
     }

@@ -20,7 +20,7 @@ impl Paired {
     ///
     /// The deviation is not taken to be below `least`: what is rounded, or rarely happens, may be equal in each of a few
     /// pairs and is not known without error for that.
-    pub fn of(differences: &[f64], least: f64) -> Option<Paired> {
+    pub fn from_differences(differences: &[f64], least: f64) -> Option<Paired> {
         let is_known = differences.iter().all(|difference| difference.is_finite());
         let (mean, deviation) = (mean(differences)?, standard_deviation(differences)?);
         let pairs = u32::try_from(differences.len()).ok().filter(|_| is_known)?;
@@ -38,7 +38,7 @@ impl Paired {
     /// ```
     /// // Gosset's example: hours of sleep gained by ten patients with two drugs, t = 4.06, p = 0.0028.
     /// let gained = [1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4];
-    /// let p = stats::Paired::of(&gained, 0.0).unwrap().p();
+    /// let p = stats::Paired::from_differences(&gained, 0.0).unwrap().p();
     /// assert!((p - 0.00283).abs() < 1e-5);
     /// ```
     pub fn p(&self) -> f64 {
@@ -139,7 +139,7 @@ mod tests {
         #[test]
         fn swapping_the_sides_changes_the_sign_alone(differences in differences(2..17)) {
             let swapped: Vec<f64> = differences.iter().map(|d| -d).collect();
-            let [one, other] = [&differences, &swapped].map(|d| Paired::of(d, 0.001).unwrap());
+            let [one, other] = [&differences, &swapped].map(|d| Paired::from_differences(d, 0.001).unwrap());
             prop_assert!((one.mean + other.mean).abs() < 1e-12);
             prop_assert!((one.p() - other.p()).abs() < 1e-9);
             prop_assert_eq!(sign_flip(&differences), sign_flip(&swapped));
@@ -147,7 +147,7 @@ mod tests {
 
         #[test]
         fn the_test_and_the_interval_agree(differences in differences(3..17), level in 0.001..0.2f64) {
-            let paired = Paired::of(&differences, 0.0).unwrap();
+            let paired = Paired::from_differences(&differences, 0.0).unwrap();
             let excludes_0 = paired.mean.abs() > paired.half_width(level / 2.0);
             // At the limit itself rounding decides.
             if (paired.p() - level).abs() > 1e-6 {
@@ -171,12 +171,12 @@ mod tests {
 
     #[test]
     fn what_never_varied_is_not_known_without_error() {
-        let still = Paired::of(&[0.0; 6], 0.001).unwrap();
+        let still = Paired::from_differences(&[0.0; 6], 0.001).unwrap();
         assert_eq!((still.mean, still.p()), (0.0, 1.0));
         assert!(still.half_width(0.05) > 0.0);
-        assert_eq!(Paired::of(&[0.02; 6], 0.0).unwrap().p(), 0.0);
-        assert_eq!(Paired::of(&[f64::INFINITY, 0.0], 0.0), None);
-        assert_eq!(Paired::of(&[0.1], 0.0), None);
+        assert_eq!(Paired::from_differences(&[0.02; 6], 0.0).unwrap().p(), 0.0);
+        assert_eq!(Paired::from_differences(&[f64::INFINITY, 0.0], 0.0), None);
+        assert_eq!(Paired::from_differences(&[0.1], 0.0), None);
     }
 
     #[test]
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(sign_flip(&[0.0; 10]), 1.0);
         assert_eq!(sign_flip(&[]), 1.0);
         let many: Vec<f64> = (0..30).map(|i| f64::from(i % 7) - 2.0).collect();
-        let p = Paired::of(&many, 0.0).unwrap().p();
+        let p = Paired::from_differences(&many, 0.0).unwrap().p();
         assert!((sign_flip(&many) - p).abs() < 0.02, "{} {p}", sign_flip(&many));
     }
 

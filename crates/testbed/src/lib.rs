@@ -42,7 +42,7 @@ pub use front::{Authority, Front, Identity, RunningFront, Validity};
 pub use grpc::behaviour::{GrpcBehaviour, StreamEnd};
 pub use grpc::{grpc, grpc_at};
 pub use http::{http, http_at};
-pub use log::{BODY_LIMIT, Fate, LOG_LIMIT, Served};
+pub use log::{BODY_LIMIT, LOG_LIMIT, Outcome, Served};
 pub use refusal::{Refusal, refuse};
 pub use site::Site;
 pub use target::Target;

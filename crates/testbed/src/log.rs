@@ -11,7 +11,7 @@ pub const LOG_LIMIT: usize = 500_000;
 
 /// What became of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Fate {
+pub enum Outcome {
     /// Not ended by the target: still held, left hanging on purpose, or cut off when the target stopped.
     Held,
     /// The whole answer was handed to the kernel.
@@ -47,7 +47,7 @@ pub struct Served {
     /// The status answered: HTTP's, or the gRPC code. None when none was sent.
     pub status: Option<u16>,
     /// What became of it.
-    pub fate: Fate,
+    pub outcome: Outcome,
 }
 
 impl Served {
@@ -95,17 +95,17 @@ impl Log {
 
     /// Notes the end of a request at the present instant; to be called just before the act that ends it,
     /// so that the log has it before the client can see the end.
-    pub(crate) fn ending(&self, entry: Entry, status: Option<u16>, fate: Fate) {
+    pub(crate) fn ending(&self, entry: Entry, status: Option<u16>, outcome: Outcome) {
         self.amend(entry, |served| {
             served.answered_ns = Some(crate::now_ns());
             served.status = status;
-            served.fate = fate;
+            served.outcome = outcome;
         });
     }
 
-    /// Corrects the fate of a request whose client turned out to have left.
+    /// Corrects the outcome of a request whose client turned out to have left.
     pub(crate) fn gone(&self, entry: Entry) {
-        self.amend(entry, |served| served.fate = Fate::Gone);
+        self.amend(entry, |served| served.outcome = Outcome::Gone);
     }
 
     fn amend(&self, entry: Entry, change: impl FnOnce(&mut Served)) {

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use testbed::{Behaviour, CannedResponse, Fate, GrpcBehaviour, Served, Site, Target};
+use testbed::{Behaviour, CannedResponse, GrpcBehaviour, Outcome, Served, Site, Target};
 
 /// Longest life of a target started by hand.
 const LIFE_LIMIT: Duration = Duration::from_secs(3600);
@@ -186,7 +186,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn report(mut target: Target) -> io::Result<()> {
     target.stop();
     let log = target.log();
-    let answered = log.iter().filter(|served| served.fate == Fate::Answered).count();
+    let answered = log.iter().filter(|served| served.outcome == Outcome::Answered).count();
     let longest = log.iter().filter_map(Served::held).max().unwrap_or_default();
     let (read, connections) = (target.requests(), target.connections());
     writeln!(

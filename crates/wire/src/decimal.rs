@@ -7,7 +7,7 @@ pub(crate) struct Digits {
 }
 
 impl Digits {
-    pub(crate) fn of(mut value: u64) -> Self {
+    pub(crate) fn new(mut value: u64) -> Self {
         let mut digits = [0; 20];
         let mut from = digits.len();
         loop {
@@ -46,7 +46,7 @@ mod tests {
     #[test]
     fn numbers_survive_their_digits() {
         for value in [0, 7, 10, 65_535, u64::MAX] {
-            assert_eq!(parse(Digits::of(value).as_bytes()), Some(value));
+            assert_eq!(parse(Digits::new(value).as_bytes()), Some(value));
         }
         for wrong in [&b""[..], b"+1", b"-1", b" 1", b"1 ", b"1a", b"18446744073709551616"] {
             assert_eq!(parse(wrong), None);

@@ -93,7 +93,7 @@ impl Table {
             }
         }
         kept_text.shrink_to_fit();
-        self.rows = Rows::Kept { text: kept_text, ends: kept_ends, kept: KeptRows::of(set) };
+        self.rows = Rows::Kept { text: kept_text, ends: kept_ends, kept: KeptRows::new(set) };
     }
 
     /// The columns' names, in order.

@@ -146,14 +146,16 @@ impl Schedule {
     pub fn new(executor: &Executor) -> Option<Schedule> {
         match executor {
             Executor::ConstantArrivalRate { rate, duration } => {
-                Some(Schedule::of(*rate, &[Stage { to: *rate, over: *duration }]))
+                Some(Schedule::from_stages(*rate, &[Stage { to: *rate, over: *duration }]))
             }
-            Executor::RampingArrivalRate { start_rate, stages } => Some(Schedule::of(*start_rate, stages)),
+            Executor::RampingArrivalRate { start_rate, stages } => {
+                Some(Schedule::from_stages(*start_rate, stages))
+            }
             _ => None,
         }
     }
 
-    fn of(start_rate: f64, stages: &[Stage]) -> Schedule {
+    fn from_stages(start_rate: f64, stages: &[Stage]) -> Schedule {
         let mut pieces = Vec::with_capacity(stages.len());
         let (mut from, mut start_ns, mut before) = (units(start_rate), 0u64, 0u128);
         for stage in stages {

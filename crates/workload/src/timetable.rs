@@ -65,7 +65,7 @@ const GAP_SALT: u64 = u64::MAX - 8_192;
 
 impl Timetable {
     /// The arrivals of a scenario; none for a closed model.
-    pub fn of(
+    pub fn new(
         workload: &Workload,
         scenario: impl Into<ScenarioIndex>,
         segment: Segment,
@@ -121,7 +121,7 @@ impl Workload {
         let index = scenario.into();
         match self.scenarios.get(index.0)?.executor.iterations() {
             Some(count) => Some(PlannedArrivals { count, is_exact: true }),
-            None => Some(Timetable::of(self, index, Segment::WHOLE)?.planned()),
+            None => Some(Timetable::new(self, index, Segment::WHOLE)?.planned()),
         }
     }
 }

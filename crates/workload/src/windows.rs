@@ -21,6 +21,6 @@ impl Workload {
                 is_cut: offered < phase.end.saturating_sub(phase.start),
             }
         };
-        Ok(Windows::of(run, self.phases.iter().map(span).collect()))
+        Ok(Windows::read(run, self.phases.iter().map(span).collect()))
     }
 }

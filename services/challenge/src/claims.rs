@@ -232,7 +232,7 @@ impl Claims {
             GrantError::Refused(_) => ClaimFailureKind::Refused,
             GrantError::Unanswered(_) => ClaimFailureKind::Unanswered,
         };
-        let failure = ClaimFailure::of(kind, &intent, self.terms.max_duration, UtcMs::now());
+        let failure = ClaimFailure::new(kind, &intent, self.terms.max_duration, UtcMs::now());
         if let Err(error) = self.store.leave_claim(intent, failure).await {
             tracing::warn!(%error, "a failed claim could not be recorded");
         }

@@ -195,12 +195,12 @@ mod tests {
 
     fn refused(pairs: &[(&str, &str)]) -> String {
         let with_identity = [("TEST_IDENTITY_HEADER", "on")].into_iter().chain(pairs.iter().copied());
-        Settings::read(&Env::of(with_identity), Role::All).unwrap_err().to_string()
+        Settings::read(&Env::from_pairs(with_identity), Role::All).unwrap_err().to_string()
     }
 
     #[test]
     fn without_an_identity_source_nothing_starts() {
-        for env in [Env::of([]), Env::of([("TEST_IDENTITY_HEADER", "off")])] {
+        for env in [Env::from_pairs([]), Env::from_pairs([("TEST_IDENTITY_HEADER", "off")])] {
             assert!(matches!(Settings::read(&env, Role::All), Err(SettingsError::NoIdentity)));
         }
     }
@@ -222,11 +222,11 @@ mod tests {
 
     #[test]
     fn several_processes_require_postgresql() {
-        let env = Env::of([("TEST_IDENTITY_HEADER", "on")]);
+        let env = Env::from_pairs([("TEST_IDENTITY_HEADER", "on")]);
         for role in [Role::Api, Role::Events] {
             assert!(matches!(Settings::read(&env, role), Err(SettingsError::Embedded)));
         }
-        let env = Env::of([("DB_HOST", "127.0.0.1"), ("DB_USER", "me"), ("DB_PASSWORD", "secret")]);
+        let env = Env::from_pairs([("DB_HOST", "127.0.0.1"), ("DB_USER", "me"), ("DB_PASSWORD", "secret")]);
         let settings = Settings::read(&env, Role::Events).unwrap();
         assert!(!format!("{settings:?}").contains("secret"));
         assert!(
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn defaults_are_the_documented_ones() {
-        let settings = Settings::read(&Env::of([("TEST_IDENTITY_HEADER", "on")]), Role::All).unwrap();
+        let settings = Settings::read(&Env::from_pairs([("TEST_IDENTITY_HEADER", "on")]), Role::All).unwrap();
         assert_eq!(settings.base_path, "/challenge");
         assert_eq!(settings.ports.http.to_string(), "127.0.0.1:8000");
         assert_eq!(settings.ports.events.to_string(), "127.0.0.1:6566");

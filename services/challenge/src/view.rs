@@ -57,7 +57,7 @@ pub struct GoalView<'a> {
 impl<'a> GoalView<'a> {
     /// The goal as the user sees it at `now`.
     #[must_use]
-    pub fn of(catalog: &'a Catalog, user: &UserGoals, index: GoalIndex, now: UtcMs) -> Self {
+    pub fn new(catalog: &'a Catalog, user: &UserGoals, index: GoalIndex, now: UtcMs) -> Self {
         let goal = catalog.goal(index);
         let row = user.row(index);
         let time = |pick: fn(&GoalRow) -> Option<UtcMs>| row.and_then(pick);
@@ -131,7 +131,7 @@ pub struct ActiveSet<'a> {
 impl<'a> ActiveSet<'a> {
     /// The response for the goal of `row`.
     #[must_use]
-    pub fn of(catalog: &'a Catalog, row: &GoalRow, activation: Activation) -> Self {
+    pub fn new(catalog: &'a Catalog, row: &GoalRow, activation: Activation) -> Self {
         let goal = catalog.goal(row.goal);
         let message = match activation {
             Activation::On => "Goal activated successfully",
@@ -163,8 +163,8 @@ pub struct Claimed<'a> {
 impl<'a> Claimed<'a> {
     /// The goal's reward was granted at `at`.
     #[must_use]
-    pub fn of(goal: &'a Goal, at: UtcMs) -> Self {
-        let reward = RewardView::of(&goal.reward);
+    pub fn new(goal: &'a Goal, at: UtcMs) -> Self {
+        let reward = RewardView::new(&goal.reward);
         Self { goal_id: &goal.id, status: Status::Claimed.name(), reward, claimed_at: at.to_string() }
     }
 }
@@ -183,7 +183,7 @@ pub struct RewardView<'a> {
 impl<'a> RewardView<'a> {
     /// A goal's reward.
     #[must_use]
-    pub fn of(reward: &'a Reward) -> Self {
+    pub fn new(reward: &'a Reward) -> Self {
         Self { r#type: reward.kind, reward_id: &reward.id, quantity: reward.quantity }
     }
 }
@@ -203,7 +203,7 @@ pub struct RequirementView<'a> {
 impl<'a> RequirementView<'a> {
     /// A goal's requirement.
     #[must_use]
-    pub fn of(goal: &'a Goal) -> Self {
+    pub fn new(goal: &'a Goal) -> Self {
         Self { stat_code: &goal.stat_code, operator: ">=", target_value: goal.target }
     }
 }

@@ -21,7 +21,7 @@ impl Caller {
     ///
     /// # Errors
     /// When a valid token is required and missing.
-    pub async fn of(identity: &Identity, headers: &HeaderMap) -> Result<Self, Denied> {
+    pub async fn authenticate(identity: &Identity, headers: &HeaderMap) -> Result<Self, Denied> {
         match identity.credential(headers).await? {
             Credential::Unverified => Ok(Self::TRUSTED),
             Credential::Missing => Err(Denied::Unauthenticated("a bearer token is required")),

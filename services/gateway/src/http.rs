@@ -75,7 +75,7 @@ impl Guard {
     /// Adds the caller to the request.
     async fn identify(&self, identity: &Identity, request: &mut Request) -> Result<(), Denied> {
         let Some(role) = self.role else { return Ok(()) };
-        let caller = Caller::of(identity, request.headers()).await?;
+        let caller = Caller::authenticate(identity, request.headers()).await?;
         caller.require(role)?;
         request.extensions_mut().insert(caller);
         Ok(())

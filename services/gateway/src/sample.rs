@@ -40,7 +40,7 @@ impl Priority {
 
     /// The priority of a name.
     #[must_use]
-    pub fn of(word: &str) -> Option<Self> {
+    pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|priority| priority.word() == word)
     }
 
@@ -151,9 +151,9 @@ mod tests {
     fn priorities_are_ordered_and_their_names_are_read() {
         assert!(Priority::High > Priority::Medium && Priority::Medium > Priority::Low);
         for (level, priority) in Priority::ALL.into_iter().enumerate() {
-            assert_eq!((Priority::of(priority.word()), priority.level()), (Some(priority), level));
+            assert_eq!((Priority::from_word(priority.word()), priority.level()), (Some(priority), level));
         }
-        assert_eq!(Priority::of("high"), None);
+        assert_eq!(Priority::from_word("high"), None);
     }
 
     #[test]

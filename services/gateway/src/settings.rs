@@ -273,30 +273,31 @@ mod tests {
             ("BODIES_BYTES", "2000", ("MAX_BODY_BYTES", "4000")),
             ("JOURNAL_MAX_BYTES", "8191", ("DURABILITY", "disk")),
         ] {
-            let message = Settings::read(&Env::of([(name, value), more])).unwrap_err().to_string();
+            let message = Settings::read(&Env::from_pairs([(name, value), more])).unwrap_err().to_string();
             assert!(message.starts_with(name), "{name}={value}: {message}");
         }
     }
 
     #[test]
     fn callers_of_other_machines_are_trusted_only_with_auth_off() {
-        let read = |auth| Settings::read(&Env::of([("BIND_ADDRESS", "0.0.0.0"), ("AUTH", auth)]));
+        let read = |auth| Settings::read(&Env::from_pairs([("BIND_ADDRESS", "0.0.0.0"), ("AUTH", auth)]));
         assert!(read("").unwrap_err().to_string().contains("0.0.0.0:8080"));
         assert_eq!(read("off").unwrap().exposure, Exposure::Anyone);
     }
 
     #[test]
     fn defaults_are_the_documented_ones() {
-        let least = Settings::read(&Env::of([("QUEUE_SIZE", "1250"), ("DURABILITY", "handed-on")])).unwrap();
+        let least =
+            Settings::read(&Env::from_pairs([("QUEUE_SIZE", "1250"), ("DURABILITY", "handed-on")])).unwrap();
         assert!(queue::usable_capacity(Priority::Low, least.queue_size as u64) >= least.limits.batch as u64);
-        let settings = Settings::read(&Env::of([])).unwrap();
+        let settings = Settings::read(&Env::from_pairs([])).unwrap();
         assert_eq!(settings.ports.http.to_string(), "127.0.0.1:8080");
         assert_eq!(settings.ports.admin.to_string(), "127.0.0.1:8081");
         assert_eq!((settings.workers, settings.queue_size), (8, 50_000));
         assert_eq!((settings.durability, settings.sink), (DurabilityOptions::Memory, SinkOptions::None));
         assert_eq!(settings.device_in_flight, 16);
         let url = "redis://:secret@127.0.0.1:6379/0";
-        let settings = Settings::read(&Env::of([("SINK", "redis"), ("REDIS_URL", url)])).unwrap();
+        let settings = Settings::read(&Env::from_pairs([("SINK", "redis"), ("REDIS_URL", url)])).unwrap();
         assert!(!format!("{settings:?}").contains("secret"));
         assert!(matches!(settings.sink, SinkOptions::Redis(list) if list.key == "telemetry:tasks"));
     }

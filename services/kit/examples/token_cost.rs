@@ -74,7 +74,7 @@ async fn main() {
         let path = std::env::temp_dir().join(format!("token-cost-{}.json", std::process::id()));
         std::fs::write(&path, json!({"keys": [jwk]}).to_string()).unwrap();
         let url = format!("file://{}", path.display());
-        let env = Env::of([("AUTH_JWKS_URL", url.as_str()), ("AUTH_ISSUER", "i")]);
+        let env = Env::from_pairs([("AUTH_JWKS_URL", url.as_str()), ("AUTH_ISSUER", "i")]);
         let settings = Settings::read(&env, "ours").unwrap().unwrap();
         let verifier = Verifier::start(settings, &Metrics::new("cost"));
         verifier.ready().await;

@@ -33,7 +33,7 @@ impl Env {
 
     /// An environment made of the given pairs.
     #[must_use]
-    pub fn of<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+    pub fn from_pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let owned = pairs.into_iter().map(|(k, v)| (k.to_owned(), v.to_owned()));
         Self { values: owned.filter(|(_, v)| !v.is_empty()).collect() }
     }
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn errors_name_the_variable() {
-        let env = Env::of([("PORT", "70000"), ("MODE", "loud"), ("EMPTY", "")]);
+        let env = Env::from_pairs([("PORT", "70000"), ("MODE", "loud"), ("EMPTY", "")]);
         let port = env.port("PORT", 1).unwrap_err();
         assert_eq!(port.to_string(), "PORT=\"70000\" cannot be used: a whole number from 0 to 65535");
         let mode = env.choice("MODE", &[("on", 1), ("off", 2)]).unwrap_err();
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn host_sets_the_address_where_bind_address_does_not() {
         let address = |pairs: &[(&str, &str)]| {
-            let address = Env::of(pairs.iter().copied()).address("PORT", 80);
+            let address = Env::from_pairs(pairs.iter().copied()).address("PORT", 80);
             address.map(|address| address.to_string()).map_err(|error| error.name)
         };
         assert_eq!(address(&[]), Ok("127.0.0.1:80".to_owned()));
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(address(&[("HOST", "::"), ("BIND_ADDRESS", "0.0.0.0")]), Ok("0.0.0.0:80".to_owned()));
         assert_eq!(address(&[("HOST", "localhost")]), Err("HOST"));
         let of_http = |pairs: &[(&str, &str)]| {
-            Env::of(pairs.iter().copied()).address("HTTP_PORT", 80).map(|address| address.to_string())
+            Env::from_pairs(pairs.iter().copied()).address("HTTP_PORT", 80).map(|address| address.to_string())
         };
         assert_eq!(of_http(&[("HOST", "::"), ("HTTP_HOST", "10.0.0.1")]), Ok("10.0.0.1:80".to_owned()));
         assert_eq!(of_http(&[("GRPC_HOST", "::")]), Ok("127.0.0.1:80".to_owned()));
@@ -217,18 +217,18 @@ mod tests {
     #[test]
     fn names_of_others_set_ours_and_ours_decide() {
         let names = [("CONFIG_PATH", "OUR_CONFIG")];
-        let env = Env::of([("CONFIG_PATH", "a")]).with_names_of_others(&names);
+        let env = Env::from_pairs([("CONFIG_PATH", "a")]).with_names_of_others(&names);
         assert_eq!(env.text("OUR_CONFIG"), Some("a"));
-        let env = Env::of([("CONFIG_PATH", "a"), ("OUR_CONFIG", "b")]).with_names_of_others(&names);
+        let env = Env::from_pairs([("CONFIG_PATH", "a"), ("OUR_CONFIG", "b")]).with_names_of_others(&names);
         assert_eq!(env.text("OUR_CONFIG"), Some("b"));
-        let lines = Env::of([("A", "1")]).without_effect(&[("A", "b decides"), ("C", "never")]);
+        let lines = Env::from_pairs([("A", "1")]).without_effect(&[("A", "b decides"), ("C", "never")]);
         assert_eq!(lines, ["A is set and has no effect: b decides"]);
     }
 
     #[test]
     fn the_parts_of_a_redis_make_its_url() {
         let url = |pairs: &[(&str, &str)]| {
-            let env = Env::of(pairs.iter().copied()).with_redis_url();
+            let env = Env::from_pairs(pairs.iter().copied()).with_redis_url();
             env.map(|env| env.text("REDIS_URL").map(str::to_owned)).map_err(|error| error.name)
         };
         let host = ("REDIS_HOST", "cache");
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn unset_and_empty_take_the_default() {
-        let env = Env::of([("EMPTY", "")]);
+        let env = Env::from_pairs([("EMPTY", "")]);
         assert_eq!(env.port("EMPTY", 8000), Ok(8000));
         assert_eq!(env.choice("MODE", &[("off", 2), ("on", 1)]), Ok(2));
         assert_eq!(env.text("EMPTY"), None);

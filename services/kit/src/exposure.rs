@@ -76,7 +76,7 @@ mod tests {
 
     fn check(auth: &str, callers: Callers, addresses: &[&str], expect: Option<Exposure>) {
         let addresses: Vec<SocketAddr> = addresses.iter().map(|text| text.parse().unwrap()).collect();
-        let read = Exposure::read(&Env::of([("AUTH", auth)]), callers, &addresses);
+        let read = Exposure::read(&Env::from_pairs([("AUTH", auth)]), callers, &addresses);
         assert_eq!(read.ok(), expect, "{auth} {callers:?} {addresses:?}");
     }
 
@@ -99,7 +99,8 @@ mod tests {
     #[test]
     fn the_refusal_names_the_address_and_the_ways_out() {
         let address = "0.0.0.0:8080".parse().unwrap();
-        let refused = Exposure::read(&Env::of([]), Callers::Trusted, &[address]).unwrap_err().to_string();
+        let refused =
+            Exposure::read(&Env::from_pairs([]), Callers::Trusted, &[address]).unwrap_err().to_string();
         for word in ["0.0.0.0:8080", "AUTH_JWKS_URL", "BIND_ADDRESS", "AUTH=off"] {
             assert!(refused.contains(word), "{word} is not in: {refused}");
         }

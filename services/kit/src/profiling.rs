@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn the_variable_is_on_or_off() {
-        assert_eq!(start(&Env::of([(VARIABLE, "off")])), Ok(()));
-        assert!(start(&Env::of([(VARIABLE, "yes")])).is_err());
+        assert_eq!(start(&Env::from_pairs([(VARIABLE, "off")])), Ok(()));
+        assert!(start(&Env::from_pairs([(VARIABLE, "yes")])).is_err());
     }
 }

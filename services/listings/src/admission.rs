@@ -55,7 +55,7 @@ impl Admission {
     /// # Errors
     /// The reason why it is refused.
     pub async fn admit(&self, method: &Method, origin: Origin<'_>) -> Result<Admitted, NotAdmitted> {
-        let caller = Caller::of(&self.identity, origin.headers, method.access).await?;
+        let caller = Caller::authenticate(&self.identity, origin.headers, method.access).await?;
         let caller_key = self.limiter.caller_key(method, &caller, origin);
         match self.limiter.admit(method, &caller_key).await {
             RateLimitDecision::Admitted => {}

@@ -31,7 +31,11 @@ impl Caller {
     ///
     /// # Errors
     /// When a token is required and missing, or there is one that is not valid.
-    pub async fn of(identity: &Identity, metadata: &HeaderMap, access: Access) -> Result<Self, Denied> {
+    pub async fn authenticate(
+        identity: &Identity,
+        metadata: &HeaderMap,
+        access: Access,
+    ) -> Result<Self, Denied> {
         let (role, claims) = match identity.credential(metadata).await? {
             Credential::Unverified => return Ok(Self::Unverified),
             Credential::Missing if access == Access::Public => return Ok(Self::Anonymous),

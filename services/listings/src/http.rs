@@ -72,7 +72,8 @@ impl HttpApi {
         let (mut parts, body) = request.into_parts();
         let parameters = RawPathParams::from_request_parts(&mut parts, &()).await;
         let head = axum::http::Request::from_parts(parts, ());
-        let Admitted { caller, permit } = self.admission.admit(routed.method, Origin::of(&head)).await?;
+        let Admitted { caller, permit } =
+            self.admission.admit(routed.method, Origin::from_request(&head)).await?;
         #[cfg(feature = "faults")]
         let _injected = kit::faults::inject().await;
         let ids = input::ids(&parameters.map_err(|_| input::not_utf8())?)?;

@@ -56,7 +56,7 @@ pub struct Origin<'a> {
 impl<'a> Origin<'a> {
     /// The origin of a request that a port has received.
     #[must_use]
-    pub fn of<B>(request: &'a Request<B>) -> Self {
+    pub fn from_request<B>(request: &'a Request<B>) -> Self {
         let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
         Self { headers: request.headers(), peer }
     }
@@ -229,7 +229,7 @@ mod tests {
     }
 
     fn seen(forwarded: &[&str], trusted_proxies: usize) -> String {
-        address_key(address(Origin::of(&request(forwarded)), trusted_proxies).unwrap())
+        address_key(address(Origin::from_request(&request(forwarded)), trusted_proxies).unwrap())
     }
 
     #[test]

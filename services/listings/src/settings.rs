@@ -188,8 +188,8 @@ mod tests {
 
     #[test]
     fn settings_without_authentication_are_refused_unless_it_is_turned_off() {
-        assert!(matches!(Settings::read(&Env::of([])), Err(SettingsError::NoIdentity)));
-        let settings = Settings::read(&Env::of([("AUTH_ENABLED", "false")])).unwrap();
+        assert!(matches!(Settings::read(&Env::from_pairs([])), Err(SettingsError::NoIdentity)));
+        let settings = Settings::read(&Env::from_pairs([("AUTH_ENABLED", "false")])).unwrap();
         assert!(settings.tokens.is_none() && settings.limits.is_on);
         assert_eq!((settings.grpc.port(), settings.http.port()), (50_053, 8086));
     }
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn callers_of_other_machines_are_trusted_only_with_auth_off() {
         let read = |pairs: [(&str, &str); 2]| {
-            Settings::read(&Env::of(pairs.into_iter().chain([("BIND_ADDRESS", "0.0.0.0")])))
+            Settings::read(&Env::from_pairs(pairs.into_iter().chain([("BIND_ADDRESS", "0.0.0.0")])))
         };
         let error = read([("AUTH_ENABLED", "false"), ("", "")]).unwrap_err().to_string();
         assert!(error.contains("0.0.0.0:50053") && error.contains("AUTH=off"), "{error}");
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn the_newer_prefix_precedes_the_older_and_both_precede_the_bare_name() {
         let read = |pairs: &[(&str, &str)]| {
-            let env = Env::of(pairs.iter().copied().chain([("AUTH_ENABLED", "false")]));
+            let env = Env::from_pairs(pairs.iter().copied().chain([("AUTH_ENABLED", "false")]));
             Settings::read(&env.with_prefixes(&PREFIXES)).unwrap()
         };
         let old = ("VONDILISTINGS_RATE_LIMIT_ENABLED", "false");

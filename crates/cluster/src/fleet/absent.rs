@@ -16,7 +16,7 @@ pub(super) struct Others {
 }
 
 impl Others {
-    pub(super) fn of(workers: usize) -> Others {
+    pub(super) fn new(workers: usize) -> Others {
         Others { present: Mutex::new(workers), changed: Condvar::new() }
     }
 

@@ -202,7 +202,7 @@ impl Pump {
         }
         self.asked_ns = ns;
         if self.exchanges.len() >= CLOCK_WINDOW
-            && let Some(estimate) = OffsetEstimate::of(&std::mem::take(&mut self.exchanges))
+            && let Some(estimate) = OffsetEstimate::from_exchanges(&std::mem::take(&mut self.exchanges))
         {
             self.record_clock(now, estimate);
             self.drift.measured(&self.member.facts.clock, &estimate);

@@ -33,7 +33,7 @@ impl Layout {
             |path: &Path| path.is_absolute() && !(folder.is_absolute() && path.starts_with(folder));
         match files.iter().find(|(path, _)| is_elsewhere(Path::new(path))) {
             Some((path, _)) => Err(KubernetesError::AbsolutePath(path.clone())),
-            None => Layout::of(here, plan, files),
+            None => Layout::new(here, plan, files),
         }
     }
 
@@ -41,7 +41,7 @@ impl Layout {
     ///
     /// # Errors
     /// [`KubernetesError`] when a path is not UTF-8.
-    pub fn of(here: &Path, plan: &Path, files: Vec<(String, Arc<[u8]>)>) -> Result<Layout, KubernetesError> {
+    pub fn new(here: &Path, plan: &Path, files: Vec<(String, Arc<[u8]>)>) -> Result<Layout, KubernetesError> {
         let absolute: BTreeMap<PathBuf, Arc<[u8]>> =
             files.into_iter().map(|(path, content)| (without_dots(&here.join(path)), content)).collect();
         let plan = without_dots(&here.join(plan));
@@ -120,7 +120,7 @@ mod tests {
     fn paths_of_here_have_a_place_below_the_common_folder() {
         let files = ["/a/s/x.js", "/a/lib/y.js"].map(|path| (path.to_owned(), b"".as_slice().into()));
         let here = Path::new("/a/b");
-        let layout = Layout::of(here, Path::new("/a/s/x.js"), files.into()).unwrap();
+        let layout = Layout::new(here, Path::new("/a/s/x.js"), files.into()).unwrap();
         let place = |path| layout.place(here, Path::new(path)).display().to_string();
         assert_eq!(layout.plan, "s/x.js");
         assert_eq!(["../s/x.js", "/a/lib", "/a", "/", "/b"].map(place), ["s/x.js", "lib", "", "", ""]);

@@ -60,7 +60,7 @@ impl Obstacle {
 
 impl Snapshot {
     /// From a list of the Job and its pods.
-    pub fn of(list: &Value) -> Snapshot {
+    pub fn from_list(list: &Value) -> Snapshot {
         let mut snapshot = Snapshot::default();
         for item in list["items"].as_array().into_iter().flatten() {
             let is_going = item["metadata"]["deletionTimestamp"].is_string();
@@ -69,7 +69,7 @@ impl Snapshot {
                     snapshot.has_job |= !is_going;
                     snapshot.failed = condition(item, "Failed", "True").map(|found| found.text());
                 }
-                Some("Pod") => snapshot.pods.extend(Pod::of(item)),
+                Some("Pod") => snapshot.pods.extend(Pod::from_object(item)),
                 _ => {}
             }
         }
@@ -106,7 +106,7 @@ impl Obstacle {
 }
 
 impl Pod {
-    fn of(pod: &Value) -> Option<Pod> {
+    fn from_object(pod: &Value) -> Option<Pod> {
         let index = pod["metadata"]["annotations"][INDEX].as_str()?.parse().ok()?;
         let name = pod["metadata"]["name"].as_str()?.to_owned();
         let state = &pod["status"]["containerStatuses"][0]["state"];
@@ -163,7 +163,7 @@ mod tests {
     }
 
     fn only(status: Value) -> PodState {
-        Snapshot::of(&json!({"items": [pod("0", status)]})).pods.remove(0).state
+        Snapshot::from_list(&json!({"items": [pod("0", status)]})).pods.remove(0).state
     }
 
     #[test]
@@ -191,14 +191,14 @@ mod tests {
         let failed = json!({"type": "Failed", "status": "True", "reason": "DeadlineExceeded", "message": ""});
         let job = json!({"kind": "Job", "metadata": {}, "status": {"conditions": [failed]}});
         let stray = json!({"kind": "Pod", "metadata": {"name": "other"}});
-        let snapshot = Snapshot::of(&json!({"items": [pod("1", runs), stray, pod("0", ended), job]}));
+        let snapshot = Snapshot::from_list(&json!({"items": [pod("1", runs), stray, pod("0", ended), job]}));
         assert_eq!(
             (snapshot.has_job, snapshot.failed.as_deref(), snapshot.started()),
             (true, Some("DeadlineExceeded"), 2)
         );
         assert_eq!(snapshot.coordinator().map(|pod| &pod.state), Some(&PodState::Ended(Some(3))));
         let gone = json!({"kind": "Job", "metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}});
-        assert!(!Snapshot::of(&json!({"items": [gone]})).has_job);
+        assert!(!Snapshot::from_list(&json!({"items": [gone]})).has_job);
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub fn write<E>(tick: &Tick, send: impl FnMut(&[u8]) -> Result<(), E>) -> Result
     tick.metrics.new.iter().try_for_each(|(id, key)| parts.add(&Item::Metric(id.0, key.clone())))?;
     for (id, sums) in tick.metrics.sums() {
         let buckets = sums.buckets.to_bytes();
-        parts.add(&Item::Sums(id.0, Sums::of(sums, &buckets)))?;
+        parts.add(&Item::Sums(id.0, Sums::new(sums, &buckets)))?;
     }
     tick.exemplars.iter().try_for_each(|exemplar| parts.add(&Item::Exemplar(exemplar.clone())))?;
     parts.add(&Item::End { second: tick.second, is_last: tick.is_last, state: tick.state })?;
@@ -67,7 +67,7 @@ impl<E, S: FnMut(&[u8]) -> Result<(), E>> Parts<S> {
 }
 
 impl<'a> Sums<'a> {
-    fn of(sums: &MetricSums, buckets: &'a [u8]) -> Sums<'a> {
+    fn new(sums: &MetricSums, buckets: &'a [u8]) -> Sums<'a> {
         let MetricSums { count, nonzero, sum, min, max, last, last_at, buckets: _ } = *sums;
         Sums { count, nonzero, sum, min, max, last, last_at, buckets }
     }

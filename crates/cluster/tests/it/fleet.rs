@@ -30,7 +30,7 @@ fn run(
     plan: &str,
     recorder: impl FnOnce(&[TickReceiver]) -> Sums + Send,
 ) -> (Result<Totals, EngineError>, Sums, Vec<Observed>) {
-    let workers: Vec<_> = addresses.iter().map(WorkerAddress::of).collect();
+    let workers: Vec<_> = addresses.iter().map(WorkerAddress::new).collect();
     run_over(&workers, plan, recorder)
 }
 
@@ -271,7 +271,7 @@ fn a_worker_that_is_slow_to_start_is_waited_for_as_long_as_is_asked() {
             session.wait_to_begin("digest").map(drop)
         });
         let limits = Limits { ready: Duration::from_secs(1), ..LIMITS };
-        let mut fleet = Fleet::gather(&[WorkerAddress::of(address)], &token(), &own("1.0"), limits).unwrap();
+        let mut fleet = Fleet::gather(&[WorkerAddress::new(address)], &token(), &own("1.0"), limits).unwrap();
         let ready = fleet.make_ready(&job(1), &[]).map_err(|error| error.to_string());
         fleet.dismiss();
         ready

@@ -83,7 +83,7 @@ pub(crate) fn worker(listening: Listening, plan: &'static str) -> JoinHandle<Res
     thread::spawn(move || {
         let mut session = accept(listening)?;
         let program = program(plan);
-        let loops = Loops::make(&program, None, &session.assignment.group()).unwrap();
+        let loops = Loops::spawn(&program, None, &session.assignment.group()).unwrap();
         let clock = session.wait_to_begin("digest")?;
         let options = RunOptions::new(program, clock);
         let (observers, observed) = channel();

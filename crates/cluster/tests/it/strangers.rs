@@ -25,7 +25,7 @@ fn garbage_on_the_port_is_refused_and_the_coordinator_still_served() {
         // Nothing is answered; an error is a connection that was closed with unread bytes.
         assert_eq!(stream.read_to_end(&mut Vec::new()).unwrap_or(0), 0);
     }
-    let mut fleet = Fleet::gather(&[WorkerAddress::of(address)], &token(), &own("1.0"), LIMITS).unwrap();
+    let mut fleet = Fleet::gather(&[WorkerAddress::new(address)], &token(), &own("1.0"), LIMITS).unwrap();
     fleet.make_ready(&job(1), &[]).unwrap();
     fleet.dismiss();
     assert_eq!(worker.join().unwrap(), 4);
@@ -43,7 +43,7 @@ fn peers_that_say_nothing_keep_no_coordinator_out() {
     let mut silent: Vec<TcpStream> = (0..200).map(|_| TcpStream::connect(&address).unwrap()).collect();
     // More than 64 are never kept: the oldest are dropped for further ones.
     assert_eq!(refused.iter().take(200 - 64).count(), 200 - 64);
-    let fleet = Fleet::gather(&[WorkerAddress::of(address)], &token(), &own("1.0"), LIMITS).unwrap();
+    let fleet = Fleet::gather(&[WorkerAddress::new(address)], &token(), &own("1.0"), LIMITS).unwrap();
     for stream in &mut silent {
         assert_eq!(stream.read(&mut [0]).unwrap_or(0), 0, "all are closed once the coordinator is there");
     }
@@ -55,7 +55,7 @@ fn peers_that_say_nothing_keep_no_coordinator_out() {
 fn a_coordinator_with_another_token_or_version_is_refused() {
     let (listening, address) = listening(token());
     let worker = thread::spawn(move || accept(listening).map(drop));
-    let addresses = [WorkerAddress::of(address)];
+    let addresses = [WorkerAddress::new(address)];
     let other = Secret::Token(Token::given("another token of these tests").unwrap());
     let refused = Fleet::gather(&addresses, &other, &own("1.0"), LIMITS).unwrap_err().to_string();
     assert!(refused.contains("does not know the token"), "{refused}");
@@ -71,7 +71,7 @@ fn with_keys_both_sides_are_recognised_by_their_certificates() {
     let keys_of_run = keys();
     let (listening, address) = listening(keys_of_run.clone());
     let worker = thread::spawn(move || accept(listening).map(drop));
-    let addresses = [WorkerAddress::of(address)];
+    let addresses = [WorkerAddress::new(address)];
     Fleet::gather(&addresses, &keys(), &own("1.0"), LIMITS).unwrap_err();
     Fleet::gather(&addresses, &keys_of_run, &own("1.0"), LIMITS).unwrap().dismiss();
     worker.join().unwrap().unwrap_err();

@@ -46,7 +46,7 @@ const TOOLS: [OtherTool; 6] = [
 
 impl OtherTool {
     /// The tool whose file begins with this text.
-    pub(super) fn of(text: &str) -> Option<&'static OtherTool> {
+    pub(super) fn detect(text: &str) -> Option<&'static OtherTool> {
         let has_all = |group: &&[&str]| group.iter().all(|sign| text.contains(sign));
         TOOLS.iter().find(|tool| tool.signs.iter().any(has_all))
     }
@@ -74,9 +74,9 @@ mod tests {
             ("config:\n  target: http://h\n  phases:\n    - duration: 60\nscenarios:\n", "Artillery"),
             ("wrk.method = \"POST\"\n", "wrk"),
         ] {
-            let tool = OtherTool::of(text);
+            let tool = OtherTool::detect(text);
             assert!(tool.is_some_and(|tool| tool.advice().contains(what)), "{text}: {tool:?}");
         }
-        assert_eq!(OtherTool::of("version = 1\n[[scenarios]]\n"), None);
+        assert_eq!(OtherTool::detect("version = 1\n[[scenarios]]\n"), None);
     }
 }

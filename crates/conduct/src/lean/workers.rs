@@ -10,9 +10,9 @@ use evidence::tick_channel::TickSender;
 use plans::Overrides;
 use workload::LoadedPlan;
 
-use crate::asked_workers::AskedWorkers;
 use crate::failure::CommandResult;
 use crate::plan;
+use crate::worker_options::WorkerOptions;
 
 pub enum ConnectedWorkers {}
 
@@ -30,7 +30,7 @@ pub struct ResolvedRun {
 pub fn resolve(
     path: &Path,
     overrides: &Overrides,
-    asked: Option<&AskedWorkers>,
+    asked: Option<&WorkerOptions>,
 ) -> CommandResult<ResolvedRun> {
     match asked {
         Some(_) => super::refused("workers"),

@@ -66,8 +66,8 @@ pub(super) struct Index {
 const MOST_SEARCHED: usize = 200;
 
 impl Index {
-    pub(super) fn of(exchanges: &[Exchange]) -> Index {
-        let wanted = Wanted::of(exchanges);
+    pub(super) fn build(exchanges: &[Exchange]) -> Index {
+        let wanted = Wanted::collect(exchanges);
         let mut index = Index::default();
         for (number, exchange) in exchanges.iter().enumerate() {
             let mut reader =
@@ -110,7 +110,7 @@ struct Wanted<'a> {
 }
 
 impl<'a> Wanted<'a> {
-    fn of(exchanges: &'a [Exchange]) -> Wanted<'a> {
+    fn collect(exchanges: &'a [Exchange]) -> Wanted<'a> {
         let mut wanted = Wanted { values: BTreeSet::new(), tokens: Vec::new() };
         for text in exchanges.iter().flat_map(|exchange| &exchange.texts) {
             for slot in &text.slots {

@@ -84,7 +84,7 @@ fn takes_secret(operation: &Operation<'_>) -> Result<bool, DraftError> {
     for (media_type, described) in content {
         let Some(schema) = described.get("schema") else { continue };
         let at = format!("{}/schema", content_pointer(&at, media_type));
-        let flat = Flat::of(operation.document, schema, &at)?;
+        let flat = Flat::read(operation.document, schema, &at)?;
         if flat.properties().any(|(name, ..)| is_secret_name(name)) {
             return Ok(true);
         }
@@ -117,7 +117,7 @@ fn token_path(
     wanted: &[String],
     depth: usize,
 ) -> Result<Option<String>, DraftError> {
-    let flat = Flat::of(document, schema, at)?;
+    let flat = Flat::read(document, schema, at)?;
     let step = |name: &str| format!("[\"{}\"]", crate::text::json_escaped(name));
     for wanted in wanted {
         if let Some((name, ..)) = flat.properties().find(|(name, ..)| plain(name) == *wanted) {

@@ -26,7 +26,7 @@ pub(super) fn form(
     fields: &[(String, Json)],
 ) -> Result<Drafted, DraftError> {
     let schema = described.get("schema").unwrap_or(&Value::Null);
-    let flat = Flat::of(document, schema, &format!("{pointer}/schema"))?;
+    let flat = Flat::read(document, schema, &format!("{pointer}/schema"))?;
     let has_example = described.get("example").or(described.get("examples")).is_some();
     let mut out = Text::default();
     for (name, value) in fields {
@@ -39,7 +39,7 @@ pub(super) fn form(
         let mut part = Part { document, name, schema: None, encoding, headers, is_known: true };
         if let Some((property, at)) = flat.property(name) {
             part.is_known = has_example || sample::of_schema(document, property, &at, 0)?.is_known;
-            part.schema = Some(Flat::of(document, property, &at)?);
+            part.schema = Some(Flat::read(document, property, &at)?);
         }
         match part.written(value)? {
             Ok(written) => out.push(&written),
@@ -93,7 +93,7 @@ impl Part<'_> {
         }
         let Json::List(items) = value else { return Ok(self.one(value, self.schema.as_ref())) };
         let item = self.schema.as_ref().and_then(Flat::items);
-        let item = item.map(|(schema, at)| Flat::of(self.document, schema, &at)).transpose()?;
+        let item = item.map(|(schema, at)| Flat::read(self.document, schema, &at)).transpose()?;
         let parts: Result<Vec<Text>, String> =
             items.iter().map(|value| self.one(value, item.as_ref())).collect();
         Ok(parts.map(|parts| Text::joined(&parts, "")))

@@ -45,7 +45,7 @@ pub(super) fn of_described(
     let schema = described.get("schema");
     let schema_at = format!("{pointer}/schema");
     if let Some((value, at)) = example_of(document, described, pointer)? {
-        let flat = schema.map(|schema| Flat::of(document, schema, &schema_at)).transpose()?;
+        let flat = schema.map(|schema| Flat::read(document, schema, &schema_at)).transpose()?;
         return Ok(example(typed(document, value, flat.as_ref(), &at, 0)?));
     }
     if let Some(schema) = schema {
@@ -93,7 +93,7 @@ fn typed(
     depth: usize,
 ) -> Result<Json, DraftError> {
     let inner = |child: &Value, schema: Option<(&Value, String)>, at: String| {
-        let flat = schema.map(|(schema, place)| Flat::of(document, schema, &place)).transpose()?;
+        let flat = schema.map(|(schema, place)| Flat::read(document, schema, &place)).transpose()?;
         typed(document, child, flat.as_ref(), &at, depth + 1)
     };
     let schema = schema.filter(|_| depth < MAX_DEPTH);
@@ -124,7 +124,7 @@ pub(super) fn of_schema(
     pointer: &str,
     depth: usize,
 ) -> Result<Sample, DraftError> {
-    let flat = Flat::of(document, schema, pointer)?;
+    let flat = Flat::read(document, schema, pointer)?;
     // An example of one part of several need not be one of the whole.
     if let Some((value, at)) = example_of(document, flat.own(), flat.own_pointer())? {
         return Ok(example(typed(document, value, Some(&flat), &at, depth)?));
@@ -171,7 +171,7 @@ fn object(document: &Document<'_>, flat: &Flat<'_>, depth: usize) -> Result<Json
         let value = match (of_part, flat.discriminator(name)) {
             (_, Some(chosen)) => Json::text(chosen),
             (Some((value, place)), _) => {
-                let schema = Flat::of(document, property, &at)?;
+                let schema = Flat::read(document, property, &at)?;
                 typed(document, value, Some(&schema), &place, depth + 1)?
             }
             (None, None) => of_schema(document, property, &at, depth + 1)?.value,

@@ -18,7 +18,7 @@ pub(super) struct Flat<'v> {
 }
 
 impl<'v> Flat<'v> {
-    pub(super) fn of(
+    pub(super) fn read(
         document: &Document<'v>,
         schema: &'v Value,
         pointer: &str,

@@ -65,7 +65,7 @@ pub(super) struct Sums {
 
 impl Sums {
     #[inline]
-    pub(super) fn of(&mut self, row: PlacedRow) -> &mut RowSums {
+    pub(super) fn row_mut(&mut self, row: PlacedRow) -> &mut RowSums {
         if self.rows.get(row.position).is_none_or(|sums| !sums.is_used) {
             self.begin(row);
         }

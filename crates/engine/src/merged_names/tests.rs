@@ -77,7 +77,7 @@ type Sums = BTreeMap<(String, String), u64>;
 /// in all.
 fn over_workers(requests: &[Met], loops: usize, a_tick: usize) -> (Sums, u64) {
     let coordinator = program();
-    let names = MergedNames::of(coordinator.clone());
+    let names = MergedNames::new(coordinator.clone());
     let mut workers: BTreeMap<usize, Process> = BTreeMap::new();
     let mut known: BTreeMap<(usize, KeyId), Key> = BTreeMap::new();
     let mut sums = Sums::new();
@@ -172,7 +172,7 @@ fn folded(names: &MergedNames, metrics: impl IntoIterator<Item = MetricKey>) -> 
 
 #[test]
 fn metrics_of_all_workers_have_the_limit_of_one_process() {
-    let names = MergedNames::of(program());
+    let names = MergedNames::new(program());
     let of_worker = |worker: usize| {
         let name = move |n: usize| metric("took", &[("url", &format!("{worker}/{n}"))], "all");
         (0..600).map(name).collect::<Vec<_>>()
@@ -189,7 +189,7 @@ fn metrics_of_all_workers_have_the_limit_of_one_process() {
 
 #[test]
 fn groups_past_the_limit_still_belong_to_their_metric() {
-    let names = MergedNames::of(program());
+    let names = MergedNames::new(program());
     let groups = |worker: usize| {
         (0..600).map(move |n| metric("took", &[("group", &format!("::{worker}/{n}"))], "all"))
     };
@@ -200,7 +200,7 @@ fn groups_past_the_limit_still_belong_to_their_metric() {
 
 #[test]
 fn checks_of_all_workers_have_the_limit_of_one_process() {
-    let names = MergedNames::of(program());
+    let names = MergedNames::new(program());
     let mut tick = Tick::default();
     let check = |n: u32| Key::of(Metric::CheckPassed).scenario("one").tag(Key::CHECK, &format!("check {n}"));
     tick.new_keys = (0..300).map(|n| (KeyId(n), check(n))).collect();

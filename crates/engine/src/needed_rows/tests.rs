@@ -31,10 +31,10 @@ fn groups(groups: u32, loops: u16) -> impl Iterator<Item = LoopGroup> {
 /// The numbers of the arrivals that the loops of a group make, as they make them.
 fn made(workload: &Workload, group: &LoopGroup) -> BTreeSet<u64> {
     let scenario = &workload.scenarios[0];
-    let begun = BegunIterations::of(group.of_shared(scenario.max_vus));
+    let begun = BegunIterations::new(group.of_shared(scenario.max_vus));
     let mut numbers = BTreeSet::new();
     for segment in (0..group.loops).map(|index| group.segment(index)) {
-        if let Some(timetable) = Timetable::of(workload, 0, segment) {
+        if let Some(timetable) = Timetable::new(workload, 0, segment) {
             numbers.extend(timetable.map(|(number, _)| number));
             continue;
         }

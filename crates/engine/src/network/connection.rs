@@ -246,7 +246,7 @@ impl Connection {
         rendered: Option<&mut RenderedRequest>,
     ) -> Result<(), StartError> {
         let draft = &operation.draft;
-        let relayed = RelayedRequest::of(origin, draft);
+        let relayed = RelayedRequest::new(origin, draft);
         let request = Request {
             method: &draft.method,
             path: relayed.as_ref().map_or(&draft.path, |relayed| &relayed.url),

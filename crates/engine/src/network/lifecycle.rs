@@ -111,7 +111,7 @@ impl Network {
         let (origin, setup, capacity) = (connection.origin, connection.setup, connection.capacity());
         let can_wait = connection.queued.is_none() && connection.wire.reusable();
         if capacity == 0 && !can_wait {
-            return self.kill(index, &ConnectionLoss::takes_nothing(), operations);
+            return self.kill(index, &ConnectionLoss::accepts_no_request(), operations);
         }
         let queued = connection.queued.take();
         self.opened.push(OpenedConnection { origin, setup });

@@ -42,7 +42,7 @@ impl ConnectionLoss {
     }
 
     /// The connection is open, and the peer takes no request on it.
-    pub(super) fn takes_nothing() -> ConnectionLoss {
+    pub(super) fn accepts_no_request() -> ConnectionLoss {
         let why =
             "the peer takes no request on a new connection (GOAWAY, or SETTINGS_MAX_CONCURRENT_STREAMS of 0)";
         ConnectionLoss { repetition: Repetition::Unsent, ..ConnectionLoss::because(Outcome::Reset, why) }

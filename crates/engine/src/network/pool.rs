@@ -116,8 +116,8 @@ impl Pool {
     /// Whether another connection may be opened.
     pub(super) fn has_space(&self) -> bool {
         let most = match self.protocol {
-            Some(WireProtocol::Http1) => self.limits.most_http1,
-            _ => self.limits.most,
+            Some(WireProtocol::Http1) => self.limits.max_http1,
+            _ => self.limits.max_multiplexed,
         };
         self.count < most && !self.lacks_port
     }
@@ -127,14 +127,14 @@ impl Pool {
         let (waiting, opening) = (self.waiting.len(), self.opening.len());
         match self.is_multiplexed() {
             false => waiting > 0,
-            true if self.count < self.limits.spread => waiting > opening,
+            true if self.count < self.limits.min_multiplexed => waiting > opening,
             true => waiting > opening * EXPECTED_STREAMS,
         }
     }
 
     /// Whether it has fewer connections than its requests are to be spread over.
     pub(super) fn is_below_spread(&self) -> bool {
-        self.is_multiplexed() && self.count < self.limits.spread
+        self.is_multiplexed() && self.count < self.limits.min_multiplexed
     }
 
     /// Whether another connection should be tried at `now`, as far as those are concerned that could not be opened.
@@ -144,11 +144,11 @@ impl Pool {
 
     /// Keep a connection that has no request. False where there are enough of them: it is to be closed.
     pub(super) fn put_idle(&mut self, connection: ConnectionRef, connections: &Slab<Connection>) -> bool {
-        if self.last_idle.is_some() && self.idle.len() + 1 >= self.limits.most_idle {
+        if self.last_idle.is_some() && self.idle.len() + 1 >= self.limits.max_idle {
             let is_open = |one: &ConnectionRef| is_open(*one, connections);
             self.last_idle = self.last_idle.filter(is_open);
             self.idle.retain(is_open);
-            if usize::from(self.last_idle.is_some()) + self.idle.len() >= self.limits.most_idle {
+            if usize::from(self.last_idle.is_some()) + self.idle.len() >= self.limits.max_idle {
                 return false;
             }
         }

@@ -13,7 +13,7 @@ pub(super) struct RelayedRequest {
 
 impl RelayedRequest {
     /// None without a proxy, or through a tunnel.
-    pub(super) fn of(origin: &Origin, draft: &RequestDraft) -> Option<RelayedRequest> {
+    pub(super) fn new(origin: &Origin, draft: &RequestDraft) -> Option<RelayedRequest> {
         let ProxyMode::Relay { authorization } = &origin.proxy else { return None };
         // Only what is not under TLS is relayed.
         let url = [b"http://", draft.authority_or(&origin.authority), &draft.path].concat();

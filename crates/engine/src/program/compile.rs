@@ -291,7 +291,7 @@ impl Compiler<'_> {
             return Ok(OriginIndex(index));
         }
         let origin = match self.workload.targets.get(target) {
-            Some(described) => Origin::of(target, described, kind, self.tls.get(target))?,
+            Some(described) => Origin::new(target, described, kind, self.tls.get(target))?,
             None => None,
         };
         let missing =

@@ -189,10 +189,10 @@ impl Directory {
             target.connecting.reuse = Some(Reuse::User);
         }
         let mut origin = self.new_origin(NewOrigin { name: &name, target: &target, kind, tls })?;
-        origin.most_idle = met.most_idle.unwrap_or(usize::MAX);
+        origin.max_idle = met.max_idle.unwrap_or(usize::MAX);
         self.add_origin(match refusal {
             Some(why) => origin.refused(why),
-            None => origin.ruled_by(rules.clone()),
+            None => origin.with_rules(rules.clone()),
         })
     }
 
@@ -211,7 +211,7 @@ impl Directory {
             None if scheme == Some(Scheme::Https) => Some(self.default_tls()?.clone()),
             own => own,
         };
-        let origin = Origin::of(name, target, kind, tls.as_ref());
+        let origin = Origin::new(name, target, kind, tls.as_ref());
         let origin = origin.map_err(|error: CompileError| UnusableOrigin::Tls(error.to_string()))?;
         origin.ok_or_else(|| UnusableOrigin::Malformed(format!("`{name}` has no URL")))
     }

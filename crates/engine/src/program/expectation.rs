@@ -286,7 +286,7 @@ impl ExpectedStatus {
             }
             ExpectedStatus::Grpc(..) => {
                 let mut text = format!("gRPC status {}", response.grpc_code());
-                if let Some(status) = wire::grpc::Status::of(&response.headers.view()) {
+                if let Some(status) = wire::grpc::Status::from_trailers(&response.headers.view()) {
                     text.push_str(": ");
                     status.text_into(&mut text);
                 }

@@ -67,13 +67,13 @@ pub(crate) struct PoolLimits {
     pub(crate) protocol: Option<WireProtocol>,
     pub(crate) order: ConnectionOrder,
     /// Over how many connections requests are spread where one carries many at once.
-    pub(crate) spread: usize,
+    pub(crate) min_multiplexed: usize,
     /// The most connections of that kind.
-    pub(crate) most: usize,
+    pub(crate) max_multiplexed: usize,
     /// The most connections that carry one request at a time.
-    pub(crate) most_http1: usize,
+    pub(crate) max_http1: usize,
     /// The most of those that are kept while they have no request.
-    pub(crate) most_idle: usize,
+    pub(crate) max_idle: usize,
 }
 
 impl PoolLimits {
@@ -81,7 +81,9 @@ impl PoolLimits {
     /// as servers should.
     pub(crate) fn needed_for(&self, requests: u64) -> usize {
         let needed = requests.div_ceil(EXPECTED_STREAMS as u64);
-        usize::try_from(needed).unwrap_or(usize::MAX).clamp(self.spread.min(self.most), self.most)
+        usize::try_from(needed)
+            .unwrap_or(usize::MAX)
+            .clamp(self.min_multiplexed.min(self.max_multiplexed), self.max_multiplexed)
     }
 }
 
@@ -101,7 +103,7 @@ pub(crate) struct Origin {
     /// The plan's number of connections.
     pub(crate) connections: Option<usize>,
     /// How many connections without a request a pool keeps, for one request at a time each.
-    pub(crate) most_idle: usize,
+    pub(crate) max_idle: usize,
     /// Whether requests over HTTP/1.1 say that they are the last of their connection, because each has one of its own.
     pub(crate) announces_close: bool,
     /// Whether virtual users share no connections, however often each is used.
@@ -129,7 +131,7 @@ impl Origin {
 
     /// How many connections a pool to it may have whose connections are used so.
     pub(crate) fn pool_limits(&self, reuse: Reuse) -> PoolLimits {
-        let (spread, most) = match reuse {
+        let (min_multiplexed, max_multiplexed) = match reuse {
             Reuse::Pool => (self.connections.unwrap_or(SPREAD_CONNECTIONS), MOST_SHARED_CONNECTIONS),
             Reuse::User | Reuse::Iteration => (1, MOST_SHARED_CONNECTIONS),
             Reuse::Never => (usize::MAX, usize::MAX),
@@ -137,10 +139,10 @@ impl Origin {
         PoolLimits {
             protocol: self.protocol,
             order: self.order,
-            spread,
-            most: self.connections.unwrap_or(most),
-            most_http1: self.connections.unwrap_or(usize::MAX),
-            most_idle: self.most_idle,
+            min_multiplexed,
+            max_multiplexed: self.connections.unwrap_or(max_multiplexed),
+            max_http1: self.connections.unwrap_or(usize::MAX),
+            max_idle: self.max_idle,
         }
     }
 
@@ -151,9 +153,9 @@ impl Origin {
     }
 
     /// The same, whose addresses are chosen by these rules.
-    pub(super) fn ruled_by(self, rules: Arc<dyn OriginRules>) -> Origin {
+    pub(super) fn with_rules(self, rules: Arc<dyn OriginRules>) -> Origin {
         let has_own_pools = !rules.local_addresses().is_empty();
-        Origin { address: Arc::new(self.address.ruled_by(rules)), has_own_pools, ..self }
+        Origin { address: Arc::new(self.address.with_rules(rules)), has_own_pools, ..self }
     }
 
     /// The same; its requests fail for this reason.
@@ -171,7 +173,7 @@ impl Origin {
     }
 
     /// The origin of one kind of a target; none when the target has none of that kind. Where it is may be unknown yet.
-    pub(super) fn of(
+    pub(super) fn new(
         target: &str,
         described: &Target,
         kind: OriginKind,
@@ -214,7 +216,7 @@ impl Origin {
             proxy,
             authority,
             connections: connecting.connections.map(|n| n.max(1) as usize),
-            most_idle: usize::MAX,
+            max_idle: usize::MAX,
             announces_close: connecting.reuse == Some(Reuse::Never),
             has_own_pools: false,
             reuse: connecting.reuse,
@@ -238,5 +240,5 @@ fn address_of(address: HostPort<'_>, connecting: &Connecting) -> Address {
     let Connecting { dns, ip, .. } = *connecting;
     let (name, ttl) = (name.to_owned(), connecting.dns_ttl());
     let from = connecting.local_addresses.clone();
-    Address::of(HostLookup { name, port, dns, ip, from, ttl, rules: None })
+    Address::by_name(HostLookup { name, port, dns, ip, from, ttl, rules: None })
 }

@@ -38,7 +38,7 @@ pub struct MetOrigin {
     /// What is offered in TLS handshakes.
     pub tls_offer: TlsOffer,
     /// How many connections without a request are kept open, for one request at a time each; none: any number.
-    pub most_idle: Option<usize>,
+    pub max_idle: Option<usize>,
 }
 
 impl MetOrigin {

@@ -85,15 +85,15 @@ impl Address {
     }
 
     /// The same, where these rules choose of the addresses that are found.
-    pub(super) fn ruled_by(&self, rules: Arc<dyn OriginRules>) -> Address {
+    pub(super) fn with_rules(&self, rules: Arc<dyn OriginRules>) -> Address {
         match (&self.host, self.route().as_deref()) {
-            (Some(host), _) => Address::of(HostLookup { rules: Some(rules), ..host.clone() }),
+            (Some(host), _) => Address::by_name(HostLookup { rules: Some(rules), ..host.clone() }),
             (None, Some(Route::Unix(path))) => Address::unix(path.clone()),
             (None, _) => Address::refused("it has no address".to_owned()),
         }
     }
 
-    pub(super) fn of(host: HostLookup) -> Address {
+    pub(super) fn by_name(host: HostLookup) -> Address {
         if !host.is_literal() {
             return Address::new(None, Some(host), None);
         }

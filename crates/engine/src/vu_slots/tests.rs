@@ -14,7 +14,7 @@ const fn ms(ms: u64) -> Duration {
 }
 
 fn slots(executor: &Executor, segment: Segment) -> VuSlots {
-    shared_slots(executor, segment, &BegunIterations::of(SharedIterations::WHOLE))
+    shared_slots(executor, segment, &BegunIterations::new(SharedIterations::WHOLE))
 }
 
 fn shared_slots(executor: &Executor, segment: Segment, begun: &BegunIterations) -> VuSlots {
@@ -41,7 +41,7 @@ fn begin(slots: &mut VuSlots, now: Instant) -> Vec<u32> {
 
 /// Let the loops use up a quota in turns, with iterations that end at once; returns the numbers of the arrivals.
 fn numbers_of(executor: &Executor, loops: u32) -> Vec<u64> {
-    let begun = BegunIterations::of(SharedIterations::WHOLE);
+    let begun = BegunIterations::new(SharedIterations::WHOLE);
     let segments = (0..loops).map(|index| Segment { index, count: loops });
     let mut all: Vec<VuSlots> = segments.map(|segment| shared_slots(executor, segment, &begun)).collect();
     let mut numbers = Vec::new();

@@ -227,7 +227,7 @@ fn random_arrivals_are_never_started_before_their_timetable() {
         let load = scenario("s", at_rate(300.0, ms(1_500)), sequence([get("s", "/number/${iteration}")]));
         let plan = Plan::of(target.addr());
         let plan = plan.scenario(Scenario { arrivals: Arrivals::Poisson, preallocated_vus: 7, ..load });
-        let timetable: Vec<_> = Timetable::of(&plan.workload, 0, Segment::WHOLE).unwrap().collect();
+        let timetable: Vec<_> = Timetable::new(&plan.workload, 0, Segment::WHOLE).unwrap().collect();
         let ran = drive_with(plan, loops);
         let run = ran.assert_sound();
         assert_eq!(run.all(Metric::Scheduled), timetable.len() as u64);

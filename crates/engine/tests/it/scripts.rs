@@ -369,9 +369,9 @@ fn virtual_users_of_scripts_are_made_before_the_run_begins() {
     let plan = Plan::of("127.0.0.1:9".parse().unwrap()).scenario(Scenario { max_vus: 5, ..load });
     let behaviour: Arc<dyn UserBehaviour> = Arc::new(Script::new(resume));
     let program = Arc::new(plan.compile());
-    let loops = Loops::make(&program, Some(&behaviour), &engine::LoopGroup::whole(2)).unwrap();
+    let loops = Loops::spawn(&program, Some(&behaviour), &engine::LoopGroup::whole(2)).unwrap();
     assert!(loops.wait(ms(60_000)), "they are made without a clock");
-    assert_eq!(loops.made(), (5, 5));
+    assert_eq!(loops.vus_ready(), (5, 5));
     let (outlets, inlets): (Vec<_>, Vec<_>) = (0..2).map(|_| tick_channel()).unzip();
     let clock = Clock::starting_in(ms(20));
     let options = RunOptions {

@@ -66,7 +66,7 @@ fn response_times_are_those_of_the_targets_log_and_the_schedule() {
     let load = scenario("s", at_rate(100.0, RUN), sequence([get("get", "/n?${iteration}")]));
     let plan = Plan::of(target.addr()).scenario(Scenario { max_vus: 300, ..load });
     let plan = plan.connecting(WEB, |c| (c.http, c.connections) = (HttpVersion::Http1, Some(1)));
-    let due: BTreeMap<u64, Duration> = Timetable::of(&plan.workload, 0, Segment::WHOLE).unwrap().collect();
+    let due: BTreeMap<u64, Duration> = Timetable::new(&plan.workload, 0, Segment::WHOLE).unwrap().collect();
     let ran = Drive::new(plan.compile()).run();
     let over_ns = ran.clock.monotonic_ns(ran.clock.now());
     let run = ran.assert_sound();

@@ -26,7 +26,7 @@ fn only(ranges: &[Seconds]) -> Option<Seconds> {
 }
 
 fn values(coverage: &Coverage, seconds: Seconds) -> Vec<f64> {
-    coverage.within(Window::of(&seconds)).iter().map(|sample| sample.value).collect()
+    coverage.within(Window::new(&seconds)).iter().map(|sample| sample.value).collect()
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn an_integral_takes_the_overlap() {
 #[test]
 fn a_gap_is_not_filled_and_one_missing_sample_is_no_gap() {
     let coverage = rates(&late((1..=5).chain(50..=54), |_| 0.5));
-    let all = coverage.integral(Window::of(&(0..60)));
+    let all = coverage.integral(Window::new(&(0..60)));
     assert!((all.covered_s - 10.0).abs() < 1e-3 && (all.sum - 5.0).abs() < 1e-3, "{all:?}");
     assert_eq!(covered_seconds(&[coverage], &(0..60), 60), [0..5, 49..54]);
     let without_one = rates(&late((1..=5).chain(7..=9), |_| 0.5));
@@ -80,7 +80,7 @@ fn a_rate_over_a_few_milliseconds_is_joined_with_the_one_before() {
     assert_eq!(coverage.all().len(), 9);
     let last = coverage.all()[8];
     assert!(last.end == samples[9].at && last.value < 0.12, "{last:?}");
-    let sum = coverage.integral(Window::of(&(0..10))).sum;
+    let sum = coverage.integral(Window::new(&(0..10))).sum;
     assert!((sum - (9.0 * 0.1 + 0.005 * 2.0)).abs() < 1e-3, "{sum}");
     let lone = rates(&[sample(1.0, 0.1), sample(1.3, 0.2)]);
     assert!(

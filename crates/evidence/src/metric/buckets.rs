@@ -99,7 +99,7 @@ impl Buckets {
 
     /// The distribution of these buckets and counts; none where a bucket is that of no finite value or is there twice, or the
     /// counts together are beyond what 64 bits hold.
-    pub fn of(counts: impl IntoIterator<Item = (i32, u64)>) -> Option<Buckets> {
+    pub fn from_counts(counts: impl IntoIterator<Item = (i32, u64)>) -> Option<Buckets> {
         let mut buckets = Buckets::default();
         let mut total = 0_u64;
         for (bucket, count) in counts {

@@ -52,10 +52,10 @@ fn of_values_that_are_added_at_one_instant_the_last_one_counts() {
 
 #[test]
 fn buckets_that_no_value_has_are_refused() {
-    assert_eq!(Buckets::of([(LAST_BUCKET, 1)]).map(|b| b.iter().count()), Some(1));
+    assert_eq!(Buckets::from_counts([(LAST_BUCKET, 1)]).map(|b| b.iter().count()), Some(1));
     for wrong in [vec![(LAST_BUCKET + 1, 1)], vec![(-2 - LAST_BUCKET, 1)], vec![(3, 0)], vec![(3, 1), (3, 1)]]
     {
-        assert_eq!(Buckets::of(wrong), None);
+        assert_eq!(Buckets::from_counts(wrong), None);
     }
 }
 
@@ -89,7 +89,7 @@ fn a_tick_that_was_cleared_holds_what_is_added_next() {
 
 #[test]
 fn buckets_are_the_bytes_that_the_format_says() {
-    let bytes_of = |counts: &[(i32, u64)]| Buckets::of(counts.iter().copied()).unwrap().to_bytes();
+    let bytes_of = |counts: &[(i32, u64)]| Buckets::from_counts(counts.iter().copied()).unwrap().to_bytes();
     assert_eq!(bytes_of(&[]), [0_u8; 0]);
     // Zeros only, 98 of them: flag and count. A negative bucket and the one after it. Distances of several nibbles, and a filler.
     assert_eq!(bytes_of(&[(0, 98)]), [0x18, 0xc1]);
@@ -109,7 +109,7 @@ fn bytes_that_are_no_buckets_are_refused() {
     assert_eq!(refused(&number(0xf, 2)), OutOfRange);
     assert_eq!(refused(&[0x88, 0x88, 0x88, 0x88, 0x18]), OutOfRange);
     assert_eq!(refused(&[&[0x1f][..], &[0xff; 10], &[0x18]].concat()), OutOfRange);
-    let most_of = |count: u64| Buckets::of([(1, count)]).unwrap().to_bytes();
+    let most_of = |count: u64| Buckets::from_counts([(1, count)]).unwrap().to_bytes();
     let two = [most_of(1 << 63), most_of(1 << 63)].concat();
     assert_eq!(refused(&two), OutOfRange);
 }

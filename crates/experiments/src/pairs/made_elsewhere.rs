@@ -55,7 +55,7 @@ impl ForeignPairs<'_> {
         of_b.sort_by_key(by_time);
         let workload = &runs[0].workload;
         let metrics = if workload.scenarios.is_empty() {
-            let names = MeasuredNames::of(&runs[0])?;
+            let names = MeasuredNames::read(&runs[0])?;
             metrics_for_measured(workload, &names.endpoints, &names.scenarios, gate)
         } else {
             metrics_for(workload, gate)
@@ -70,7 +70,7 @@ impl ForeignPairs<'_> {
             let digests = [a, b].map(|run| run.run.digest().unwrap_or_default().to_owned());
             pairs.push(PairOfRuns { number, order, files: [file_a, file_b], digests });
         }
-        let levels = Levels::of(Design::default().level);
+        let levels = Levels::for_alarm(Design::default().level);
         let rules = Rulebook { metrics: &metrics, looks: &self.looks, levels, accept: &[] };
         let mut judgement = judge_experiment(&rules, &judged, ExperimentEnd::Given);
         let times: Vec<[String; 2]> = runs.iter().zip(&of_b).map(|(a, b)| [by_time(a), by_time(b)]).collect();
@@ -94,7 +94,7 @@ struct MeasuredNames {
 }
 
 impl MeasuredNames {
-    fn of(run: &StoredRun) -> CommandResult<MeasuredNames> {
+    fn read(run: &StoredRun) -> CommandResult<MeasuredNames> {
         let run: &dyn Run = &run.run;
         let mut completed = completed(run, &run.whole()).map_err(Failure::own)?;
         completed.sort_by_key(|endpoint| Reverse(endpoint.ok + endpoint.failed));

@@ -87,7 +87,7 @@ fn functions(run: &dyn Run) -> CommandResult<Option<BTreeMap<String, FunctionTim
 fn rows(captured: &Profile) -> Option<Vec<profile::Row>> {
     let read = profile::read(&captured.bytes).ok()?;
     let options = profile::ViewOptions { sample_type: Some("cpu"), focus: None };
-    let view = profile::View::of(&read, options).ok()?;
+    let view = profile::View::new(&read, options).ok()?;
     let all = profile::TopOptions { most: usize::MAX, least_share: 0.0, ..profile::TopOptions::default() };
     let is_time = view.value_type().unit == "nanoseconds";
     is_time.then(|| profile::top(&view, all).rows)

@@ -25,7 +25,7 @@ const LAG_SHARE: f64 = 0.05;
 const LAG_OF_SHARES_MS: f64 = 10.0;
 
 /// What is to be proven.
-pub(super) struct AskedProof {
+pub(super) struct LimitQuery {
     /// Requests a second that are needed, and no more; none: as many as there can be.
     pub(super) needed_per_s: Option<f64>,
     /// Where it begins otherwise.
@@ -46,8 +46,8 @@ pub(super) fn allowed_lag(slos: &[Objective]) -> Duration {
 }
 
 /// Requests a second that the generator can sustain.
-pub(super) fn prove(asked: &AskedProof) -> CommandResult<f64> {
-    let AskedProof { needed_per_s: needed, begin_per_s, loops, lag } = *asked;
+pub(super) fn prove(asked: &LimitQuery) -> CommandResult<f64> {
+    let LimitQuery { needed_per_s: needed, begin_per_s, loops, lag } = *asked;
     note(format_args!("the generator is tested against a server that answers at once"));
     let reaches = |rate: u32| -> CommandResult<bool> {
         for _ in 0..ATTEMPTS {

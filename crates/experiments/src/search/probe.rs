@@ -107,7 +107,7 @@ impl Probe<'_> {
             ProbeStage::Overload => {
                 let measured = workload.measured_phase(&experiment.slos).cloned();
                 if let Some(measured) = measured {
-                    *workload = overload_shape(&experiment.search).of(workload, &measured);
+                    *workload = overload_shape(&experiment.search).apply_to(workload, &measured);
                 }
             }
             // What is asked for at the end of the hold is whether it held.

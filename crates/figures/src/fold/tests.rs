@@ -32,7 +32,7 @@ fn what_was_due_in_one_phase_and_ended_in_another_is_counted_once_in_each_way() 
     run.record(&key(Metric::ResponseTime, "steady").outcome(Outcome::Cancelled), 5, 9_000, 1);
     let moved = key(Metric::MovedResponseTime, "warm-up").outcome(Outcome::Ok);
     run.record(&moved.tag(Key::WINDOW, "steady"), 2, 10_000, 1);
-    let figures = Figures::of(&run, &workload).expect("it is in memory");
+    let figures = Figures::fold(&run, &workload).expect("it is in memory");
     let counts =
         figures.rows.iter().map(|row| (&*row.key.phase, row.ok.count(), row.failed.count(), row.responses()));
     assert_eq!(counts.collect::<Vec<_>>(), [("warm-up", 3, 0, 3), ("steady", 5, 2, 8)]);
@@ -52,7 +52,7 @@ fn requests_that_iterations_begin_after_their_phase_are_counted_where_they_belon
     for (phase, window, second, count) in [("warm-up", "steady", 2, 7), ("steady", "", 6, 4)] {
         run.add(&key(Metric::MovedRequests, phase).tag(Key::WINDOW, window), second, count);
     }
-    let figures = Figures::of(&run, &workload).expect("it is in memory");
+    let figures = Figures::fold(&run, &workload).expect("it is in memory");
     let counts = figures.in_window.iter().map(|of| (of.begun, of.begun_by_earlier, of.begun_after));
     // 40 − 7, and 90 + 7 − 4.
     assert_eq!(counts.collect::<Vec<_>>(), [(33, 0, 7), (93, 7, 4)]);
@@ -68,7 +68,7 @@ fn arrivals_belong_to_their_row_their_scenario_and_their_second() {
     }
     run.add(&key(Metric::Requests, "steady"), 3, 7);
     run.add(&key(Metric::CheckFailed, "steady").tag("check", "body"), 3, 4);
-    let figures = Figures::of(&run, &workload).expect("it is in memory");
+    let figures = Figures::fold(&run, &workload).expect("it is in memory");
     let [row] = &figures.rows[..] else { panic!("one row: {:?}", figures.rows) };
     assert_eq!(row.arrivals, Some(Arrivals { scheduled: 10, started: 7, dropped_cap: 2, dropped_late: 1 }));
     assert_eq!((row.requests, row.failed_by_target(), row.infinitely_slow()), (Some(7), 2, 3));
@@ -96,7 +96,7 @@ fn the_total_of_a_phase_has_the_histograms_of_its_rows_in_one() {
     // A sequence of both: one arrival that was dropped is a request less of each.
     let whole = Key::of(Metric::DroppedCap).scenario("visit").phase("steady");
     run.add(&whole, 3, 1);
-    let figures = Figures::of(&run, &workload).expect("it is in memory");
+    let figures = Figures::fold(&run, &workload).expect("it is in memory");
     let [total] = &figures.phase_totals()[..] else { panic!("one phase has rows") };
     let quantile = |q| total.row.ok.quantile(q).finite_us();
     assert_eq!((total.row.ok.count(), total.row.failed.count()), (100, 4));

@@ -78,7 +78,7 @@ impl ObjectiveCounter {
                 good: 0,
                 bad: 0,
                 times: Histogram::new(),
-                bound: TimeBound::of(objective),
+                bound: TimeBound::from_objective(objective),
             },
         }
     }
@@ -207,7 +207,7 @@ impl Span {
 }
 
 impl TimeBound {
-    fn of(objective: &Objective) -> Option<TimeBound> {
+    fn from_objective(objective: &Objective) -> Option<TimeBound> {
         match objective.measure {
             Measure::ResponseTime(Statistic::Quantile(_))
             | Measure::ServiceTime(Statistic::Quantile(_))
@@ -253,7 +253,7 @@ mod tests {
             good: 0,
             bad: 0,
             times: Histogram::new(),
-            bound: TimeBound::of(&objective),
+            bound: TimeBound::from_objective(&objective),
         }
     }
 

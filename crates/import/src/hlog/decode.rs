@@ -57,7 +57,7 @@ struct Layout {
 }
 
 impl Layout {
-    fn of(lowest: u64, digits: u32) -> Option<Layout> {
+    fn new(lowest: u64, digits: u32) -> Option<Layout> {
         if !(1..1 << 40).contains(&lowest) || digits > 5 {
             return None;
         }
@@ -89,7 +89,7 @@ fn plain(bytes: &[u8]) -> Result<DecodedHistogram, LineError> {
         return Err(malformed());
     }
     let lowest = (u64::from(word(16)) << 32) | u64::from(word(20));
-    let layout = Layout::of(lowest, word(12)).ok_or_else(malformed)?;
+    let layout = Layout::new(lowest, word(12)).ok_or_else(malformed)?;
     let mut rest = rest.get(..word(4) as usize).ok_or_else(|| LineError::from("its histogram is cut off"))?;
     let mut buckets = Vec::new();
     let (mut index, mut total) = (0u64, 0u64);

@@ -112,7 +112,7 @@ impl Statuses {
     fn of(figures: &StatedFigures) -> Statuses {
         let sum = |prefixes: &[&str]| {
             let of_status = |(name, _): &(&str, f64)| prefixes.iter().any(|prefix| name.starts_with(prefix));
-            figures.of(ALL).filter(of_status).map(|(_, count)| count as u64).sum()
+            figures.about(ALL).filter(of_status).map(|(_, count)| count as u64).sum()
         };
         Statuses { all: sum(&["status "]), ok: sum(&["status 2", "status 3"]) }
     }

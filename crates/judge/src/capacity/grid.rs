@@ -39,7 +39,7 @@ pub struct GridAnswer {
 
 impl GridAnswer {
     /// What these probes show; those of other stages are left out.
-    pub fn of(rules: &CapacityRules<'_>, probes: &[CapacityProbe]) -> GridAnswer {
+    pub fn from_probes(rules: &CapacityRules<'_>, probes: &[CapacityProbe]) -> GridAnswer {
         let mut grid = by_level(rules, probes);
         let usable =
             |level: &Vec<&CapacityProbe>| level.iter().filter(|probe| probe.unusable.is_none()).count();
@@ -55,7 +55,7 @@ impl GridAnswer {
         let by_slo: Vec<Margins> = (0..slos).map(margins).collect();
         let (mut inversions, mut disorder) = (Vec::new(), None);
         for (slo, margins) in by_slo.iter().enumerate() {
-            let inversion = Inversion::of(margins, inversion_rules(&grid, slo, slos));
+            let inversion = Inversion::detect(margins, inversion_rules(&grid, slo, slos));
             let found = inversion.as_ref().and_then(|inversion| inversion.disorder(margins, DISORDER));
             disorder = disorder.or(found.map(|(low, high)| (grid[low].0, grid[high].0, slo)));
             inversions.push(inversion);

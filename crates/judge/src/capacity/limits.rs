@@ -47,7 +47,7 @@ impl ObservedRun<'_> {
     fn mean(&self, target: &str, name: &str) -> Result<Option<f64>, ReadError> {
         let mut sum = None;
         for series in self.run.series().iter().filter(|key| &*key.target == target && &*key.name == name) {
-            let integral = Coverage::of(self.run, series)?.integral(self.window);
+            let integral = Coverage::read(self.run, series)?.integral(self.window);
             if integral.covered_s > 0.0 {
                 sum = Some(sum.unwrap_or(0.0) + integral.sum / integral.covered_s);
             }
@@ -170,14 +170,14 @@ mod tests {
     #[test]
     fn a_target_has_no_more_processors_than_its_affinity_and_quota_allow() {
         let of = |series: &[(&str, f64)]| {
-            let mut test_run = TestRun::new().offer("steady", "list", Load::of(10));
+            let mut test_run = TestRun::new().offer("steady", "list", Load::ok(10));
             test_run.edit(|manifest| {
                 manifest.environment.insert("cores".to_owned(), "4".to_owned());
             });
             for (name, value) in series {
                 test_run.observe(&SeriesKey::new(name, "web", "1"), 0..70, *value);
             }
-            let window = Window::of(&test_run.run.whole());
+            let window = Window::new(&test_run.run.whole());
             let all = uses(&test_run.run, window).unwrap();
             all.into_iter().find(|it| it.series == "cpu").map(|it| it.limit)
         };
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn a_machine_that_neighbours_fill_is_no_resource_of_the_target() {
         let of = |host: f64, target: f64| {
-            let mut test_run = TestRun::new().offer("steady", "list", Load::of(10));
+            let mut test_run = TestRun::new().offer("steady", "list", Load::ok(10));
             test_run.edit(|manifest| {
                 manifest.environment.insert("cores".to_owned(), "2".to_owned());
             });
@@ -200,7 +200,7 @@ mod tests {
             for (name, of, value) in series {
                 test_run.observe(&SeriesKey::new(name, of, "cores"), 0..70, value);
             }
-            let window = Window::of(&test_run.run.whole());
+            let window = Window::new(&test_run.run.whole());
             let all = uses(&test_run.run, window).unwrap();
             all.iter().any(|it| it.series == "host_cpu")
         };

@@ -37,7 +37,7 @@ impl OverloadRun<'_> {
     /// # Errors
     /// [`ReadError`] when the evidence cannot be read.
     pub fn answer(&self) -> Result<OverloadAnswer, ReadError> {
-        let figures = Figures::of(self.run, self.workload)?;
+        let figures = Figures::fold(self.run, self.workload)?;
         let mut parts = Vec::new();
         for (phase, factor) in figures.phases.iter().zip(self.factors) {
             parts.push(self.part(&figures, phase, *factor)?);
@@ -122,7 +122,7 @@ impl OverloadRun<'_> {
         let is_it = |key: &&SeriesKey| &*key.target == SeriesKey::GENERATOR && &*key.name == "in_flight";
         let (mut first, mut last, mut is_known) = (0.0, 0.0, false);
         for key in self.run.series().iter().filter(is_it) {
-            let coverage = Coverage::of(self.run, key)?;
+            let coverage = Coverage::read(self.run, key)?;
             if let [begin, .., end] = coverage.within(phase.window()) {
                 (first, last, is_known) = (first + begin.value, last + end.value, true);
             }

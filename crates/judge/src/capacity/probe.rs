@@ -45,8 +45,8 @@ pub fn measure_probe(
     let cuts = Cuts::until(&phase, begin_s + rules.warm_up_s);
     let run = CutRun { run: side.run, cuts: &cuts };
     let workload = cuts.applied_to(side.workload);
-    let figures = Figures::of(&run, &workload)?;
-    let disturbed = DisturbedTime::of(&run, &workload)?;
+    let figures = Figures::fold(&run, &workload)?;
+    let disturbed = DisturbedTime::read(&run, &workload)?;
     let backlogs = backlog::backlogs(&run, &workload)?;
     let source = MeasureSource {
         run: &run,
@@ -76,7 +76,7 @@ pub fn measure_probe(
         failed: 0.0,
         p50_ms: None,
         p99_ms: None,
-        uses: limits::uses(side.run, window.map_or_else(|| Window::of(&side.run.whole()), |w| w.window()))?,
+        uses: limits::uses(side.run, window.map_or_else(|| Window::new(&side.run.whole()), |w| w.window()))?,
     };
     for slo in rules.slos {
         add_margin(rules, &source, slo, &mut probe, seconds)?;

@@ -224,7 +224,7 @@ impl<'a> Walk<'a> {
         self.probe_in_random_order(&levels, &mut order)?;
         let (mut extensions, mut is_narrowed, mut is_doubled) = (0, false, false);
         loop {
-            let answer = GridAnswer::of(self.rules, &self.made[begin..self.at]);
+            let answer = GridAnswer::from_probes(self.rules, &self.made[begin..self.at]);
             let more = self.more_levels(&levels, &answer);
             let nearest = nearest_the_answer(&answer);
             let is_open = !more.is_empty() && extensions > 0;

@@ -10,7 +10,7 @@ use super::{Side, compare};
 use crate::testing::{Load, TestRun};
 
 fn sound() -> TestRun {
-    with_load(Load::of(100))
+    with_load(Load::ok(100))
 }
 
 fn with_load(load: Load) -> TestRun {
@@ -56,7 +56,7 @@ fn between(rule: &str, base: &TestRun, new: &TestRun) -> String {
 
 #[test]
 fn different_error_rates_refuse_differences_of_latency() {
-    let failing = TestRun::new().offer("steady", "list", Load { failed: 7, ..Load::of(93) });
+    let failing = TestRun::new().offer("steady", "list", Load { failed: 7, ..Load::ok(93) });
     insta::assert_snapshot!(between("C1", &sound(), &failing), @r"
     invalid [0, 1] `list` in `steady`: 0 % of 6,000 failed against 7 % of 6,000. Latency of successes is not comparable.
     refusals: 1
@@ -77,7 +77,7 @@ fn different_error_rates_refuse_differences_of_latency() {
 
 #[test]
 fn another_mix_and_larger_responses_are_invalid() {
-    let [mut small, mut large] = [40, 60].map(|share| sound().offer("steady", "claim", Load::of(share)));
+    let [mut small, mut large] = [40, 60].map(|share| sound().offer("steady", "claim", Load::ok(share)));
     small.count(Metric::BytesIn, "steady", "list", 6_000 * 2_000);
     large.count(Metric::BytesIn, "steady", "list", 6_000 * 2_060);
     insta::assert_snapshot!(between("C2", &small, &large), @r"
@@ -272,7 +272,7 @@ fn one_run_each_of_three_is_one_finding() {
 
 #[test]
 fn an_invalid_run_has_no_differences() {
-    let short = TestRun::new().offer("steady", "list", Load { dropped_generator_late: 31, ..Load::of(99) });
+    let short = TestRun::new().offer("steady", "list", Load { dropped_generator_late: 31, ..Load::ok(99) });
     insta::assert_snapshot!(between("L1", &short, &sound()), @r"
     invalid [0] Planned 130/s, offered 99/s (76.2 %). The response times are those at 99/s.
     refusals: 1
@@ -288,8 +288,8 @@ fn a_few_rows_and_a_few_requests_are_no_other_state_and_no_other_mix() {
     assert_eq!(between("C6", &few, &more), "nothing");
     let [mut all, mut other] = [TestRun::new(), TestRun::new()];
     for (test_run, claims) in [(&mut all, 0), (&mut other, 12)] {
-        test_run.offer_once(20, "list", Load::of(400 - claims));
-        test_run.offer_once(21, "claim", Load::of(claims));
+        test_run.offer_once(20, "list", Load::ok(400 - claims));
+        test_run.offer_once(21, "claim", Load::ok(claims));
     }
     assert_eq!(between("C2", &all, &other), "nothing");
 }
@@ -320,7 +320,7 @@ fn differences_are_described_in_words() {
 /// One second without responses is one event, however many requests fail in it.
 #[test]
 fn a_short_outage_is_no_other_error_rate() {
-    let mut outage = TestRun::new().offer("steady", "list", Load::of(100));
-    outage.offer_once(30, "list", Load { failed: 60, ..Load::of(0) });
+    let mut outage = TestRun::new().offer("steady", "list", Load::ok(100));
+    outage.offer_once(30, "list", Load { failed: 60, ..Load::ok(0) });
     assert_eq!(between("C1", &sound(), &outage), "nothing");
 }

@@ -25,7 +25,7 @@ pub type MetricBlocks = Vec<SlotValue>;
 /// # Errors
 /// [`ReadError`] when the evidence cannot be read.
 pub fn blocks(side: &Side<'_>, metrics: &[GateMetric]) -> Result<Option<Vec<MetricBlocks>>, ReadError> {
-    let figures = Figures::of(side.run, side.workload)?;
+    let figures = Figures::fold(side.run, side.workload)?;
     let phases: Vec<(String, Seconds)> =
         figures.phases.iter().map(|phase| (phase.name.to_string(), phase.seconds())).collect();
     let longest = phases.iter().map(|(_, seconds)| seconds.end - seconds.start).max().unwrap_or(0);

@@ -52,7 +52,8 @@ struct CarryOver {
 /// Whether these differences alone show what the metric's whole effect says, in its direction.
 fn is_shown_by(differences: &[f64], metric: &MetricAnswer) -> bool {
     let is_alike = |mean: f64| metric.effect.is_some_and(|effect| effect * mean > 0.0);
-    Paired::of(differences, LEAST).is_some_and(|alone| alone.p() < LEVEL && is_alike(alone.mean))
+    Paired::from_differences(differences, LEAST)
+        .is_some_and(|alone| alone.p() < LEVEL && is_alike(alone.mean))
 }
 
 /// The differences of a metric, by pair; none where one has none.

@@ -42,7 +42,7 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    pub(super) fn of(side: &Side<'_>, figures: &Figures) -> Result<Conditions, ReadError> {
+    pub(super) fn read(side: &Side<'_>, figures: &Figures) -> Result<Conditions, ReadError> {
         let seconds = figures.phases.iter().map(|phase| phase.seconds());
         let whole = seconds.reduce(|one, other| one.start.min(other.start)..one.end.max(other.end));
         let host = crate::facts::host_of(side.run)?;
@@ -138,7 +138,8 @@ impl Condition {
             .filter_map(|pair| Some([(self.of)(&pair.conditions[0])?, (self.of)(&pair.conditions[1])?]))
             .collect();
         let differences: Vec<f64> = sides.iter().map(|[a, b]| b - a).collect();
-        let paired = Paired::of(&differences, 0.0).filter(|p| p.pairs >= stats::looks::FEWEST_PAIRS)?;
+        let paired =
+            Paired::from_differences(&differences, 0.0).filter(|p| p.pairs >= stats::looks::FEWEST_PAIRS)?;
         let mean = |side: usize| stats::mean(&sides.iter().map(|pair| pair[side]).collect::<Vec<_>>());
         (paired.p() < LEVEL && paired.mean.abs() >= self.least).then(|| ExperimentFinding {
             name: self.name.to_owned(),
@@ -194,7 +195,8 @@ pub(super) fn also_moved(pairs: &[JudgedPair]) -> Vec<Mover> {
             (*a > 0.0 && *b > 0.0).then(|| b.ln() - a.ln())
         };
         let differences: Vec<f64> = pairs.iter().map(of).collect::<Option<_>>()?;
-        let paired = Paired::of(&differences, 1e-4).filter(|p| p.pairs >= stats::looks::FEWEST_PAIRS)?;
+        let paired =
+            Paired::from_differences(&differences, 1e-4).filter(|p| p.pairs >= stats::looks::FEWEST_PAIRS)?;
         Some(Mover { name: name.clone(), effect: paired.mean.exp_m1(), p: paired.p() })
     });
     let tested: Vec<Mover> = tested.collect();

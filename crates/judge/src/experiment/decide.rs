@@ -31,7 +31,7 @@ pub struct Levels {
 
 impl Levels {
     /// The level of an experiment, whose exclusions hold at 95 %.
-    pub fn of(alarm: f64) -> Levels {
+    pub fn for_alarm(alarm: f64) -> Levels {
         Levels { alarm, exclusion: 0.05 }
     }
 }
@@ -53,7 +53,7 @@ impl Differences {
     ///
     /// # Errors
     /// Why there are none, in a sentence.
-    pub fn of(metric: &GateMetric, pairs: &[[SlotValue; 2]]) -> Result<Differences, String> {
+    pub fn from_pairs(metric: &GateMetric, pairs: &[[SlotValue; 2]]) -> Result<Differences, String> {
         let (mut values, mut without_lag, mut squares) = (Vec::new(), Vec::new(), 0.0);
         for (index, sides) in pairs.iter().enumerate() {
             let [a, b] = [(&sides[0], "A"), (&sides[1], "B")].map(|(value, arm)| {
@@ -75,7 +75,7 @@ impl Differences {
     }
 
     fn all(&self) -> Option<Paired> {
-        Paired::of(&self.values, self.least)
+        Paired::from_differences(&self.values, self.least)
     }
 }
 
@@ -160,7 +160,7 @@ pub struct Bounds {
 
 impl Bounds {
     /// The bounds of a metric.
-    pub fn of(metric: &GateMetric) -> Bounds {
+    pub fn for_metric(metric: &GateMetric) -> Bounds {
         let bound = if metric.quantity.is_share() { metric.margin } else { metric.margin.ln_1p() };
         Bounds { above: bound, below: -bound, sign: if metric.is_better_higher { -1.0 } else { 1.0 } }
     }
@@ -188,7 +188,8 @@ pub struct Compared<'a> {
 
 impl Compared<'_> {
     fn first(&self, pairs: u32) -> Option<Seen> {
-        let paired = |differences: &[f64]| Paired::of(differences.get(..pairs as usize)?, self.least);
+        let paired =
+            |differences: &[f64]| Paired::from_differences(differences.get(..pairs as usize)?, self.least);
         Some(Seen {
             bounds: self.bounds,
             paired: paired(self.differences)?,
@@ -277,12 +278,16 @@ impl Seen {
 
 /// The answer to each metric of an experiment, from its values by pair.
 pub(super) fn answers(rules: &Rulebook<'_>, values: &[Vec<[SlotValue; 2]>]) -> Vec<MetricAnswer> {
-    let differences: Vec<Result<Differences, String>> =
-        rules.metrics.iter().zip(values).map(|(metric, pairs)| Differences::of(metric, pairs)).collect();
+    let differences: Vec<Result<Differences, String>> = rules
+        .metrics
+        .iter()
+        .zip(values)
+        .map(|(metric, pairs)| Differences::from_pairs(metric, pairs))
+        .collect();
     let compared = rules.metrics.iter().zip(&differences).map(|(metric, found)| {
         let Differences { values, without_lag, least } = found.as_ref().ok()?;
         let without_lag = without_lag.as_deref();
-        Some(Compared { bounds: Bounds::of(metric), differences: values, without_lag, least: *least })
+        Some(Compared { bounds: Bounds::for_metric(metric), differences: values, without_lag, least: *least })
     });
     let inputs: Vec<Option<Compared<'_>>> = compared.collect();
     let decisions = decisions(rules.looks, rules.levels, &inputs);
@@ -435,7 +440,7 @@ fn chance(rules: &Rulebook<'_>, metric: &GateMetric, answer: &MetricAnswer) -> (
         return (0.0, 0.0);
     };
     let last = f64::from(rules.looks.last());
-    let bounds = Bounds::of(metric);
+    let bounds = Bounds::for_metric(metric);
     let mean = bounds.sign * if metric.quantity.is_share() { effect } else { effect.ln_1p() };
     let left = last - f64::from(answer.pairs);
     // The mean of all pairs, of which those so far are known.

@@ -28,7 +28,7 @@ pub fn noise(
 }
 
 fn one(metric: &GateMetric, values: &[[SlotValue; 2]], within: Option<f64>) -> Result<MetricNoise, String> {
-    let Differences { values: differences, least, .. } = Differences::of(metric, values)?;
+    let Differences { values: differences, least, .. } = Differences::from_pairs(metric, values)?;
     let deviation = stats::standard_deviation(&differences)
         .ok_or_else(|| "Fewer than two pairs know no deviation.".to_owned())?
         .max(least);

@@ -86,11 +86,11 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    pub(super) fn of(side: &Side<'_>, cuts: &Cuts, metrics: &[GateMetric]) -> Result<Slot, ReadError> {
+    pub(super) fn measure(side: &Side<'_>, cuts: &Cuts, metrics: &[GateMetric]) -> Result<Slot, ReadError> {
         let run = CutRun { run: side.run, cuts };
         let workload = cuts.applied_to(side.workload);
-        let figures = Figures::of(&run, &workload)?;
-        let disturbed = DisturbedTime::of(&run, &workload)?;
+        let figures = Figures::fold(&run, &workload)?;
+        let disturbed = DisturbedTime::read(&run, &workload)?;
         let backlogs = backlog::backlogs(&run, &workload)?;
         let source = MeasureSource {
             run: &run,
@@ -103,7 +103,7 @@ impl Slot {
             values: values(&source, metrics)?,
             others: others(&source)?,
             statements: statements(&source)?,
-            conditions: Conditions::of(side, &figures)?,
+            conditions: Conditions::read(side, &figures)?,
         })
     }
 }
@@ -116,8 +116,8 @@ pub(super) fn cut_values(
 ) -> Result<Vec<SlotValue>, ReadError> {
     let run = CutRun { run: side.run, cuts };
     let workload = cuts.applied_to(side.workload);
-    let figures = Figures::of(&run, &workload)?;
-    let disturbed = DisturbedTime::of(&run, &workload)?;
+    let figures = Figures::fold(&run, &workload)?;
+    let disturbed = DisturbedTime::read(&run, &workload)?;
     let backlogs = backlog::backlogs(&run, &workload)?;
     let source = MeasureSource {
         run: &run,
@@ -254,7 +254,7 @@ fn cost_per_request(run: &dyn Run, window: &Seconds, paid: Paid<'_>) -> Result<S
     let Paid { cost, target } = paid;
     let is_its = |key: &&SeriesKey| &*key.name == cost.series() && &*key.target == target;
     let parts: Vec<Coverage> =
-        run.series().iter().filter(is_its).map(|key| Coverage::of(run, key)).collect::<Result<_, _>>()?;
+        run.series().iter().filter(is_its).map(|key| Coverage::read(run, key)).collect::<Result<_, _>>()?;
     if parts.is_empty() {
         let (series, how) = (cost.series(), how_to_observe(cost));
         return Ok(SlotValue::Missing(format!("`{series}` of {target} was not observed; {how}.")));
@@ -270,7 +270,7 @@ fn cost_per_request(run: &dyn Run, window: &Seconds, paid: Paid<'_>) -> Result<S
     }
     let (mut sum, mut requests) = (0.0, 0_u64);
     for range in &ranges {
-        sum += parts.iter().map(|part| part.integral(Window::of(range)).sum).sum::<f64>();
+        sum += parts.iter().map(|part| part.integral(Window::new(range)).sum).sum::<f64>();
         requests += ended(run, range)?;
     }
     Ok(match requests {
@@ -304,7 +304,7 @@ fn others(source: &MeasureSource<'_>) -> Result<Vec<(String, f64)>, ReadError> {
     let is_other =
         |key: &&SeriesKey| &*key.target != SeriesKey::GENERATOR && !key.name.starts_with(OF_STATEMENTS);
     for series in run.series().iter().filter(is_other) {
-        let integral = Coverage::of(run, series)?.integral(window);
+        let integral = Coverage::read(run, series)?.integral(window);
         if integral.covered_s > 0.0 && integral.sum > 0.0 {
             let part = if series.part.is_empty() { String::new() } else { format!(" {}", series.part) };
             others.push((
@@ -325,7 +325,7 @@ fn statements(source: &MeasureSource<'_>) -> Result<BTreeMap<String, f64>, ReadE
     let seconds = source.window(&Filter::default());
     let rate = ended(run, &seconds)? as f64 / (seconds.len() as f64).max(1.0);
     for series in run.series().iter().filter(|series| &*series.name == STATEMENT_TIME) {
-        let integral = Coverage::of(run, series)?.integral(window);
+        let integral = Coverage::read(run, series)?.integral(window);
         if integral.covered_s <= 0.0 || rate <= 0.0 {
             continue;
         }

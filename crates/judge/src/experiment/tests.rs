@@ -48,7 +48,7 @@ fn shifted(count: usize, shift: f64, deviation: f64) -> Vec<JudgedPair> {
 
 fn judged(metrics: &[GateMetric], pairs: &[JudgedPair]) -> ExperimentJudgement {
     let looks = Looks::default();
-    let rules = Rulebook { metrics, looks: &looks, levels: Levels::of(0.005), accept: &[] };
+    let rules = Rulebook { metrics, looks: &looks, levels: Levels::for_alarm(0.005), accept: &[] };
     judge_experiment(&rules, pairs, ExperimentEnd::LastLook)
 }
 
@@ -203,7 +203,7 @@ fn leaving(count: usize, shift: f64, left: f64) -> Vec<JudgedPair> {
 /// The verdict on so many pairs, all judged at one look; and whether something is carried over.
 fn judged_once(pairs: &[JudgedPair]) -> (MetricVerdict, bool) {
     let (looks, metrics) = (Looks::new(&[pairs.len() as u32]).unwrap(), [metric("p95(list)")]);
-    let rules = Rulebook { metrics: &metrics, looks: &looks, levels: Levels::of(0.005), accept: &[] };
+    let rules = Rulebook { metrics: &metrics, looks: &looks, levels: Levels::for_alarm(0.005), accept: &[] };
     let found = judge_experiment(&rules, pairs, ExperimentEnd::LastLook);
     (found.metrics[0].verdict, found.findings.iter().any(|finding| finding.name == "carry-over"))
 }
@@ -242,7 +242,7 @@ fn a_state_that_grows_from_slot_to_slot_is_reported() {
 /// The value of a metric in a pair of runs with 50 requests a second whose targets have these series, each with one value.
 fn observed(of: &str, series: [&[(SeriesKey, f64)]; 2]) -> [SlotValue; 2] {
     let runs = series.map(|series| {
-        let mut test_run = TestRun::new().offer("steady", "list", Load::of(50));
+        let mut test_run = TestRun::new().offer("steady", "list", Load::ok(50));
         series.iter().for_each(|(key, value)| test_run.observe(key, 0..70, *value));
         test_run
     });
@@ -288,7 +288,7 @@ fn a_rule_invalidates_where_it_fires_in_half_of_the_pairs_unless_the_difference_
             });
         }
         let (looks, metrics) = (Looks::default(), [metric("p95(list)")]);
-        let rules = Rulebook { metrics: &metrics, looks: &looks, levels: Levels::of(0.005), accept };
+        let rules = Rulebook { metrics: &metrics, looks: &looks, levels: Levels::for_alarm(0.005), accept };
         judge_experiment(&rules, &pairs, ExperimentEnd::Decided)
     };
     let found = with_rule(6, &[]);
@@ -302,7 +302,7 @@ fn a_rule_invalidates_where_it_fires_in_half_of_the_pairs_unless_the_difference_
 fn what_cannot_be_decided_is_given_up() {
     let metrics = [metric("p95(list)")];
     let looks = Looks::default();
-    let rules = Rulebook { metrics: &metrics, looks: &looks, levels: Levels::of(0.005), accept: &[] };
+    let rules = Rulebook { metrics: &metrics, looks: &looks, levels: Levels::for_alarm(0.005), accept: &[] };
     let of = |pairs: &[JudgedPair]| {
         let found = judge_experiment(&rules, pairs, ExperimentEnd::Decided);
         futility(&rules, &found.metrics)

@@ -34,7 +34,7 @@ pub(super) fn cuts(sides: [&Side<'_>; 2]) -> Result<Cuts, ReadError> {
 
 /// The latest start of steady state over the endpoints of each phase; none where one of them never is.
 fn starts(side: &Side<'_>) -> Result<BTreeMap<String, Option<u32>>, ReadError> {
-    let figures = Figures::of(side.run, side.workload)?;
+    let figures = Figures::fold(side.run, side.workload)?;
     let mut starts: BTreeMap<String, Option<u32>> = BTreeMap::new();
     for analysis in steady_state::analyses(side.run, side.workload, &figures)? {
         let start = analysis.state.ok().map(|state| analysis.seconds.start + state.start_s);

@@ -61,7 +61,7 @@ fn seen(run: &dyn Run, scenario: &str) -> Result<Option<f64>, ReadError> {
     };
     let mut sum = None;
     for series in run.series().iter().filter(is_its) {
-        let coverage = Coverage::of(run, series)?;
+        let coverage = Coverage::read(run, series)?;
         let samples = coverage.all();
         if samples.windows(2).any(|pair| pair[0].end < pair[1].begin) {
             return Ok(None);

@@ -35,9 +35,9 @@ pub(crate) struct ScriptUse {
 }
 
 impl ScriptUse {
-    fn of(run: &dyn Run, cpu: &[OwnSeries<'_>], figures: &Figures) -> Result<Option<ScriptUse>, ReadError> {
+    fn read(run: &dyn Run, cpu: &[OwnSeries<'_>], figures: &Figures) -> Result<Option<ScriptUse>, ReadError> {
         let of_script = own_series(run, SeriesKey::SCRIPT_CPU)?;
-        let whole = Window::of(&run.whole());
+        let whole = Window::new(&run.whole());
         let sum = |all: &[OwnSeries<'_>]| -> f64 {
             all.iter().map(|series| series.coverage.integral(whole).sum).sum()
         };
@@ -113,9 +113,14 @@ pub(crate) struct AtVuLimit {
 }
 
 impl Generator {
-    pub(super) fn of(run: &dyn Run, workload: &Workload, figures: &Figures) -> Result<Generator, ReadError> {
+    pub(super) fn read(
+        run: &dyn Run,
+        workload: &Workload,
+        figures: &Figures,
+    ) -> Result<Generator, ReadError> {
         let cpu = own_series(run, "loop_cpu")?;
-        let mut generator = Generator { script: ScriptUse::of(run, &cpu, figures)?, ..Generator::default() };
+        let mut generator =
+            Generator { script: ScriptUse::read(run, &cpu, figures)?, ..Generator::default() };
         let at_vu_limit = own_series(run, "at_cap")?;
         for phase in &figures.phases {
             generator.loops.extend(loops(&cpu, phase));
@@ -140,7 +145,7 @@ struct OwnSeries<'a> {
 fn own_series<'a>(run: &'a dyn Run, name: &str) -> Result<Vec<OwnSeries<'a>>, ReadError> {
     let is_own = |s: &&SeriesKey| &*s.target == SeriesKey::GENERATOR && &*s.name == name;
     let series = run.series().iter().filter(is_own);
-    series.map(|key| Ok(OwnSeries { key, coverage: Coverage::of(run, key)? })).collect()
+    series.map(|key| Ok(OwnSeries { key, coverage: Coverage::read(run, key)? })).collect()
 }
 
 fn loops(cpu: &[OwnSeries<'_>], phase: &PhaseWindow) -> Vec<LoopUse> {

@@ -94,7 +94,7 @@ fn highest(run: &dyn Run, target: &str, name: &str) -> Result<Option<f64>, ReadE
     let parts = run.series().iter().filter(|series| &*series.target == target && &*series.name == name);
     let mut sum = None;
     for part in parts {
-        let values: Vec<f64> = Coverage::of(run, part)?.all().iter().map(|sample| sample.value).collect();
+        let values: Vec<f64> = Coverage::read(run, part)?.all().iter().map(|sample| sample.value).collect();
         let width = values.len().clamp(1, WINDOW_S as usize);
         let worst = values.windows(width).filter_map(stats::mean).reduce(f64::max);
         // Sums of the parts' own highest are at least the highest sum.
@@ -109,7 +109,7 @@ mod tests {
     use crate::testing::{Load, TestRun};
 
     fn observed(series: &[(&str, f64)]) -> Headroom {
-        let mut test_run = TestRun::new().offer("steady", "list", Load::of(10));
+        let mut test_run = TestRun::new().offer("steady", "list", Load::ok(10));
         test_run.edit(|manifest| {
             manifest.environment.insert("cores".to_owned(), "4".to_owned());
         });

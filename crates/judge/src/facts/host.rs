@@ -129,9 +129,9 @@ fn window_means(
     let none = if selected.is_empty() { None } else { Some(0.0) };
     let mut sums: Vec<Option<f64>> = vec![none; count as usize];
     for series in selected {
-        let covered = Coverage::of(run, series)?;
+        let covered = Coverage::read(run, series)?;
         for (window, sum) in (0..count).zip(&mut sums) {
-            let window = Window::of(&(window * WINDOW_S..(window + 1) * WINDOW_S));
+            let window = Window::new(&(window * WINDOW_S..(window + 1) * WINDOW_S));
             let mean = coverage::mean(covered.within(window).iter());
             *sum = sum.zip(mean).map(|(sum, mean)| sum + mean);
         }

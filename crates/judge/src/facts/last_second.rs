@@ -22,7 +22,7 @@ pub(super) fn last_second(run: &dyn Run) -> Result<Option<LastSecond>, ReadError
     let is_in_flight = |key: &&SeriesKey| &*key.name == "in_flight" && &*key.target == SeriesKey::GENERATOR;
     let mut in_flight = None;
     for key in run.series().iter().filter(is_in_flight) {
-        if let Some(sample) = Coverage::of(run, key)?.within(Window::of(&(last - 1..last))).last() {
+        if let Some(sample) = Coverage::read(run, key)?.within(Window::new(&(last - 1..last))).last() {
             in_flight = Some(in_flight.unwrap_or(0.0) + sample.value);
         }
     }

@@ -52,7 +52,7 @@ impl WorkerState {
 }
 
 impl Workers {
-    pub(super) fn of(run: &dyn Run, figures: &Figures) -> Result<Workers, ReadError> {
+    pub(super) fn read(run: &dyn Run, figures: &Figures) -> Result<Workers, ReadError> {
         let load_s = figures.phases.iter().map(PhaseWindow::length_s).sum();
         let manifest = run.manifest();
         let version = manifest.generator.get("version").cloned().unwrap_or_default();
@@ -87,7 +87,7 @@ impl<'a> OfWorker<'a> {
             is_own && self.has(notice.instance)
         };
         let vanished = self.run.notices()?.into_iter().find(is_gone).map(|notice| (notice.at, notice.text));
-        let load = WorkerLoad::of(self.run, self.worker, self.load_s)?;
+        let load = WorkerLoad::read(self.run, self.worker, self.load_s)?;
         Ok(WorkerState {
             number: self.number,
             worker: self.worker.clone(),

@@ -14,7 +14,7 @@ impl Collections {
     pub(super) fn of(run: &dyn Run, target: &str) -> Result<Collections, ReadError> {
         let is_it = |series: &&SeriesKey| &*series.target == target && &*series.name == SERIES;
         let Some(series) = run.series().iter().find(is_it) else { return Ok(Collections::default()) };
-        Ok(Collections::from_rates(Coverage::of(run, series)?))
+        Ok(Collections::from_rates(Coverage::read(run, series)?))
     }
 
     /// From the number of collections a second.

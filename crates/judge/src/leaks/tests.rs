@@ -185,7 +185,7 @@ fn no_collections_are_assumed_in_a_gap() {
     let mut rates: Vec<Sample> =
         (0..20_u64).map(|n| Sample { at: Instant::at(Duration::from_secs(n)), value: 1.0 }).collect();
     rates.push(Sample { at: Instant::at(Duration::from_secs(1_000)), value: 1.0 });
-    let whole = Window::of(&(0..2_000));
+    let whole = Window::new(&(0..2_000));
     assert_eq!(from_rates(&rates).within(whole), Some(20));
     assert_eq!(from_rates(&rates[..1]).within(whole), Some(0));
     assert_eq!(Collections::default().within(whole), None);
@@ -352,7 +352,7 @@ fn a_leak_between_restarts_is_growth() {
 #[test]
 fn the_margin_of_the_plan_decides() {
     let mut workload = Workload::named("soak");
-    assert_eq!(LeakMargin::of(&workload), LeakMargin::default());
+    assert_eq!(LeakMargin::for_workload(&workload), LeakMargin::default());
     workload.leak_margin = Some(0.2);
     let mut test_run = crate::testing::TestRun::unobserved();
     for second in (0..3_600).step_by(2) {
@@ -362,5 +362,5 @@ fn the_margin_of_the_plan_decides() {
     }
     let answer = |margin| of(&test_run.run, &workload, margin).unwrap()[0].answer;
     assert_eq!(answer(LeakMargin::default()), Leak::Undetermined);
-    assert_eq!(answer(LeakMargin::of(&workload)), Leak::NoLeak);
+    assert_eq!(answer(LeakMargin::for_workload(&workload)), Leak::NoLeak);
 }

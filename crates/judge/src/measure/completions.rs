@@ -221,7 +221,7 @@ fn kept_from_success(
     let bounds = [within.map_or(Bound::Failure, limit)];
     let query = TimeQuery { metric: Metric::ResponseTime, filter, bounds: &bounds };
     let causes = [WideningCause::Perturbed, WideningCause::AtBound];
-    let widened = Ranges::of(source, &query)?.widened_by();
+    let widened = Ranges::read(source, &query)?.widened_by();
     let its = widened.iter().filter(|widening| causes.contains(&widening.cause));
     let requests: u64 = its.map(|widening: &Widening| widening.arrivals).sum();
     Ok(requests + drops_at_cap(source, filter, bounds[0])?)

@@ -24,7 +24,7 @@ pub(super) fn observe(
 ) -> Result<Measurement, ReadError> {
     let run = source.run;
     let all = sums(run, measure, run.whole())?;
-    let value = measure.statistic.of(&all, run.recorded());
+    let value = measure.statistic.value(&all, run.recorded());
     // A counter to which nothing was added is zero; of other metrics nothing is known then.
     let is_counter = matches!(measure.statistic, MetricStatistic::Sum | MetricStatistic::SumPerSecond);
     let is_known = is_counter || all.count > 0;
@@ -42,7 +42,7 @@ pub(super) fn observe(
     if measure.statistic == MetricStatistic::Mean && is_known {
         let batches: Vec<f64> = batches(source, measure)?
             .iter()
-            .map(|batch| measure.statistic.of(batch, run.recorded()))
+            .map(|batch| measure.statistic.value(batch, run.recorded()))
             .collect();
         measurement.interval =
             stats::batch_means(value, &batches).map(|interval| (interval.low, interval.high));

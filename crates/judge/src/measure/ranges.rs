@@ -44,7 +44,7 @@ impl Ranges {
     ///
     /// # Errors
     /// [`ReadError`] when the evidence cannot be read.
-    pub(super) fn of(source: &MeasureSource<'_>, query: &TimeQuery<'_>) -> Result<Ranges, ReadError> {
+    pub(super) fn read(source: &MeasureSource<'_>, query: &TimeQuery<'_>) -> Result<Ranges, ReadError> {
         let window = source.window(query.filter);
         let none = Proportion { part: 0, whole: 0 };
         let seconds = vec![vec![none; window.len().max(1)]; query.bounds.len()];

@@ -27,7 +27,7 @@ pub(super) fn observe<'p>(
     let mut covered = Covered::default();
     let run_s = run.recorded().as_secs_f64();
     for key in &series.parts {
-        let coverage = Coverage::of(run, key)?;
+        let coverage = Coverage::read(run, key)?;
         let times: Vec<f64> = coverage.all().iter().map(|sample| sample.end.offset().as_secs_f64()).collect();
         covered.add(&times, run_s);
         samples.extend(phases.clone().flat_map(|phase| coverage.within(phase.window())));

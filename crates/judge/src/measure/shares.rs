@@ -47,7 +47,7 @@ impl ShareMeasurement {
         let allowed = self.question.allowed;
         let is_share = allowed > shares::SHARE_ERROR && allowed < 1.0;
         let seconds = self.question.at_bound.seconds.len() as f64;
-        (is_share && seconds > 0.0).then(|| BlindSpot::of(allowed, seconds))
+        (is_share && seconds > 0.0).then(|| BlindSpot::new(allowed, seconds))
     }
 }
 
@@ -109,7 +109,7 @@ fn quantile(
     bounds.extend(others.iter().map(|other| cut(other.time, false)));
     let asked_times =
         TimeQuery { metric: metric_of(&objective.measure), filter: &objective.filter, bounds: &bounds };
-    let mut ranges = Ranges::of(source, &asked_times)?;
+    let mut ranges = Ranges::read(source, &asked_times)?;
     let mut seconds = std::mem::take(&mut ranges.seconds).into_iter();
     let at_bound = seconds.next().unwrap_or_default();
     let other_cuts =
@@ -126,7 +126,7 @@ fn quantile(
 fn errors(source: &MeasureSource<'_>, objective: &Objective) -> Result<ShareMeasurement, ReadError> {
     let query =
         TimeQuery { metric: Metric::ResponseTime, filter: &objective.filter, bounds: &[Bound::Failure] };
-    let mut ranges = Ranges::of(source, &query)?;
+    let mut ranges = Ranges::read(source, &query)?;
     let at_bound = std::mem::take(&mut ranges.seconds).swap_remove(0);
     let (wrong_side, allowed) = match objective.comparison.is_upper() {
         true => (WrongSide::Failed, objective.bound),

@@ -46,7 +46,7 @@ impl DisturbedTime {
     ///
     /// # Errors
     /// [`ReadError`] when the evidence cannot be read.
-    pub(crate) fn of(run: &dyn Run, workload: &Workload) -> Result<DisturbedTime, ReadError> {
+    pub(crate) fn read(run: &dyn Run, workload: &Workload) -> Result<DisturbedTime, ReadError> {
         let manifest = run.manifest();
         let are_counted = manifest.source.is_some() || manifest.counts_perturbed();
         let seconds = run.seconds() as usize;
@@ -164,10 +164,10 @@ mod tests {
 
     #[test]
     fn a_stall_disturbs_eleven_times_its_length_around_it() {
-        let mut test_run = TestRun::new().offer("steady", "list", Load::of(10));
+        let mut test_run = TestRun::new().offer("steady", "list", Load::ok(10));
         test_run.run.record(&evidence::Key::of(Metric::LoopStall), 30, 2_000, 5);
         test_run.run.record(&evidence::Key::of(Metric::LoopStall), 50, 900, 100);
-        let time = DisturbedTime::of(&test_run.run, &test_run.workload).unwrap();
+        let time = DisturbedTime::read(&test_run.run, &test_run.workload).unwrap();
         let shares: Vec<f64> = (28..33).map(|second| time.share(second)).collect();
         assert_eq!(shares, [0.0, 0.11, 0.11, 0.11, 0.0]);
         assert_eq!((time.share(50), time.share(1_000)), (0.0, 0.0), "too short to be a stall");
@@ -176,12 +176,12 @@ mod tests {
 
     #[test]
     fn a_stall_delays_requests_whose_life_its_effect_reaches() {
-        let mut test_run = TestRun::new().offer("steady", "list", Load::of(10));
+        let mut test_run = TestRun::new().offer("steady", "list", Load::ok(10));
         test_run.run.record(&evidence::Key::of(Metric::LoopStall), 30, 8_000, 1);
         test_run.run.record(&evidence::Key::of(Metric::LoopStall), 50, 250_000, 1);
         let late = evidence::Key::of(Metric::StartLag).scenario("play").phase("steady");
         test_run.run.record(&late, 30, 8_000, 3);
-        let time = DisturbedTime::of(&test_run.run, &test_run.workload).unwrap();
+        let time = DisturbedTime::read(&test_run.run, &test_run.workload).unwrap();
         let high = |us| evidence::Histogram::bucket_of(us).1;
         let effect = |second, longest_us| {
             let StallEffect { delay_us, since } = time.effect(second..second + 1, longest_us);

@@ -73,7 +73,7 @@ fn maximum(
     tool: &str,
     unread: UnknownCount,
 ) -> Option<Measurement> {
-    let bound = TimeBound::of(objective)?;
+    let bound = TimeBound::from_objective(objective)?;
     let of_successes = summary.times.iter().filter(|times| times.failed == Some(0));
     let mut times = of_successes.chain(&summary.times).filter(|times| times.count > 0);
     let highest =
@@ -175,7 +175,7 @@ fn checks(summary: &RequestSummary, objective: &Objective) -> Option<ShareQuery>
 
 /// Requests that took longer than the bound. Failed ones count as infinitely slow, dropped ones may be.
 fn beyond(summary: &RequestSummary, objective: &Objective, q: f64) -> Option<ShareQuery> {
-    let bound = TimeBound::of(objective)?;
+    let bound = TimeBound::from_objective(objective)?;
     let requests = summary.requests?;
     let failed = summary.failed.unwrap_or(0);
     let slow_successes = summary.times.iter().map(|times| bound.least_beyond(times)).max().unwrap_or(0);
@@ -220,7 +220,7 @@ struct TimeBound {
 
 impl TimeBound {
     /// None for a lower bound.
-    fn of(objective: &Objective) -> Option<TimeBound> {
+    fn from_objective(objective: &Objective) -> Option<TimeBound> {
         let is_strict = match objective.comparison {
             Comparison::Below => true,
             Comparison::AtMost => false,

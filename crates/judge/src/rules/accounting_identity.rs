@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn every_count_that_does_not_add_up_is_found() {
-        let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
+        let mut test_run = TestRun::new().offer("steady", "list", Load::ok(100));
         test_run.count(Metric::Scheduled, "steady", "list", 5);
         test_run.count(Metric::Started, "steady", "list", 2);
         test_run.count(Metric::Requests, "steady", "list", 3);
@@ -293,7 +293,7 @@ mod tests {
     fn requests_that_end_in_another_phase_add_up_there() {
         let of = |in_flight: u64| {
             let mut test_run =
-                TestRun::new().offer("warm-up", "list", Load::of(100)).offer("steady", "list", Load::of(100));
+                TestRun::new().offer("warm-up", "list", Load::ok(100)).offer("steady", "list", Load::ok(100));
             test_run.count(Metric::Requests, "warm-up", "list", 60);
             test_run.count(Metric::Scheduled, "warm-up", "list", 60);
             test_run.count(Metric::Started, "warm-up", "list", 60);
@@ -314,7 +314,7 @@ mod tests {
 
     #[test]
     fn a_response_without_a_request_is_found_in_its_scope() {
-        let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
+        let mut test_run = TestRun::new().offer("steady", "list", Load::ok(100));
         test_run.respond("steady", "list", Outcome::Reset, 1);
         insta::assert_snapshot!(test_run.findings(super::check), @r#"
         invalid [steady/play/list] 6,000 requests were begun, 6,001 ended.
@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn a_completed_run_that_scheduled_less_than_planned_is_invalid() {
-        let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
+        let mut test_run = TestRun::new().offer("steady", "list", Load::ok(100));
         test_run.plan_rate(200.0);
         insta::assert_snapshot!(test_run.findings(super::check), @r#"
         invalid [play] The plan has 14,000 arrivals of `play`, the run scheduled 6,000 (8,000 missing).
@@ -334,7 +334,7 @@ mod tests {
 
     #[test]
     fn iterations_that_ran_out_of_time_are_info() {
-        let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
+        let mut test_run = TestRun::new().offer("steady", "list", Load::ok(100));
         test_run.plan_iterations(6_000);
         insta::assert_snapshot!(test_run.findings(super::check), @"nothing");
         test_run.plan_iterations(7_000);
@@ -346,7 +346,7 @@ mod tests {
 
     #[test]
     fn requests_without_an_end_in_a_killed_run_are_info() {
-        let mut test_run = TestRun::new().offer("steady", "list", Load::of(100)).killed();
+        let mut test_run = TestRun::new().offer("steady", "list", Load::ok(100)).killed();
         test_run.count(Metric::Requests, "steady", "list", 12);
         insta::assert_snapshot!(test_run.findings(super::check), @r#"info [] 12 of 6,012 requests have no end: they were in flight when the run broke off, which cannot be checked."#);
     }
@@ -356,7 +356,7 @@ mod tests {
         let test_run = TestRun::new().offer(
             "steady",
             "list",
-            Load { dropped_vu_limit: 3, dropped_generator_late: 2, failed: 7, ..Load::of(100) },
+            Load { dropped_vu_limit: 3, dropped_generator_late: 2, failed: 7, ..Load::ok(100) },
         );
         insta::assert_snapshot!(test_run.findings(super::check), @"nothing");
         let mut test_run = test_run;

@@ -79,7 +79,7 @@ mod tests {
 
     fn findings_for(objective: &str) -> String {
         let mut test_run =
-            TestRun::new().offer("steady", "list", Load::of(100)).with_objective("inside", objective);
+            TestRun::new().offer("steady", "list", Load::ok(100)).with_objective("inside", objective);
         test_run.observe(&SeriesKey::new("handling_seconds_p95", "web", "s"), 10..70, 0.02);
         test_run.observe(&SeriesKey::new("cpu", "web", "cores"), 10..70, 0.5);
         test_run.findings(super::check)

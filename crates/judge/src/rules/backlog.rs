@@ -67,11 +67,11 @@ mod tests {
 
     #[test]
     fn a_target_that_keeps_up_has_none() {
-        let steady = TestRun::new().offer("steady", "list", Load::of(260));
+        let steady = TestRun::new().offer("steady", "list", Load::ok(260));
         assert_eq!(steady.findings(super::check), "nothing");
         assert_eq!(TestRun::overloaded(260, 260).findings(super::check), "nothing");
         let grown_once = |seconds: u32| {
-            let mut test_run = TestRun::new().offer("steady", "list", Load::of(260));
+            let mut test_run = TestRun::new().offer("steady", "list", Load::ok(260));
             (10..10 + seconds).for_each(|second| test_run.begin_without_end(second, 40));
             test_run.findings(super::check)
         };

@@ -59,7 +59,7 @@ mod tests {
     /// Requests of the warm-up that end in each of the first `seconds` of the steady phase.
     fn with_backlog(seconds: u32, each: u64) -> TestRun {
         let mut test_run =
-            TestRun::new().offer("warm-up", "list", Load::of(100)).offer("steady", "list", Load::of(100));
+            TestRun::new().offer("warm-up", "list", Load::ok(100)).offer("steady", "list", Load::ok(100));
         (10..10 + seconds).for_each(|second| test_run.end_from_warm_up(second, each));
         test_run
     }

@@ -75,7 +75,7 @@ mod tests {
 
     fn timeouts(failed: u64) -> TestRun {
         let load =
-            Load { failed, outcome: Outcome::Timeout, failed_us: 10_000_000, ..Load::of(100 - failed) };
+            Load { failed, outcome: Outcome::Timeout, failed_us: 10_000_000, ..Load::ok(100 - failed) };
         TestRun::new().offer("steady", "list", load)
     }
 

@@ -149,19 +149,19 @@ mod tests {
     use crate::testing::{Load, TestRun};
 
     fn advice(test_run: &TestRun) -> Vec<String> {
-        let facts = Facts::of(&test_run.run, &test_run.workload, Provenance::Intact).unwrap();
+        let facts = Facts::read(&test_run.run, &test_run.workload, Provenance::Intact).unwrap();
         super::check(&facts).into_iter().map(|finding| finding.next).collect()
     }
 
     #[test]
     fn what_is_advised_fits_a_closed_model_or_an_open_one() {
         let closed = TestRun::new()
-            .offer("steady", "list", Load::of(100))
+            .offer("steady", "list", Load::ok(100))
             .closed(10)
             .with_objective("fast", "p95(list) < 50ms")
             .with_objective("held", "goodput(within = 50ms) >= 90/s");
         assert_eq!(advice(&closed), [NEXT_OF_RATES, NEXT_OF_CLOSED]);
-        let mut open = TestRun::new().offer("steady", "list", Load::of(100));
+        let mut open = TestRun::new().offer("steady", "list", Load::ok(100));
         open.at_vu_limit(30..33, 0.7);
         assert_eq!(advice(&open), [NEXT_OF_LIMITED]);
     }
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn a_closed_model_offers_no_rate() {
         let test_run = TestRun::new()
-            .offer("steady", "list", Load::of(100))
+            .offer("steady", "list", Load::ok(100))
             .closed(10)
             .with_objective("fast", "p95(list) < 50ms")
             .with_objective("held", "goodput(within = 50ms) >= 90/s");
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_scenario_at_its_vu_limit_fires() {
-        let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
+        let mut test_run = TestRun::new().offer("steady", "list", Load::ok(100));
         test_run.at_vu_limit(30..33, 0.7);
         insta::assert_snapshot!(test_run.findings(super::check), @r"
         caution [steady/play] `play` was at its limit of 100,000 virtual users for 3.5 % of `steady`: the VU limit set both the rate and the latency.
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn littles_law_finds_a_vu_limit_that_was_not_observed() {
         let mut test_run =
-            TestRun::unobserved().offer("steady", "list", Load { us: 7_380_000, ..Load::of(78) });
+            TestRun::unobserved().offer("steady", "list", Load { us: 7_380_000, ..Load::ok(78) });
         test_run.workload.scenarios[0].max_vus = 600;
         insta::assert_snapshot!(test_run.findings(super::check), @r"
         caution [steady/play] 4,680 x 7.41 s / 60 s = 578 in flight: the limit of 600 virtual users set both the rate and the latency.
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn a_vu_limit_that_is_not_reached_gives_no_finding() {
         let mut test_run =
-            TestRun::new().offer("steady", "list", Load::of(100)).with_objective("fast", "p95(list) < 50ms");
+            TestRun::new().offer("steady", "list", Load::ok(100)).with_objective("fast", "p95(list) < 50ms");
         test_run.at_vu_limit(30..31, 0.5);
         insta::assert_snapshot!(test_run.findings(super::check), @"nothing");
     }

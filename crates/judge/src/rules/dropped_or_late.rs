@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn late_drops_need_a_target_with_headroom_up_to_the_limit_of_l1() {
         let of = |dropped: u64| {
-            let load = Load { dropped_generator_late: dropped, ..Load::of(1_000) };
+            let load = Load { dropped_generator_late: dropped, ..Load::ok(1_000) };
             TestRun::new().offer("steady", "list", load).findings(super::check)
         };
         insta::assert_snapshot!(of(5), @r"
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn a_worker_that_was_late_is_not_hidden_by_the_others() {
         let late_at = |process: u16| {
-            let mut test_run = TestRun::new().offer("steady", "list", Load::of(1_000));
+            let mut test_run = TestRun::new().offer("steady", "list", Load::ok(1_000));
             test_run.edit(|manifest| manifest.workers = (1..=40).map(worker).collect());
             let place = Instance { machine: 0, process, loop_index: 0 };
             let key = Key::of(Metric::DroppedLate).scenario("play").phase("steady").endpoint("list");
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_low_vu_limit_hides_the_longest_waits() {
-        let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
+        let mut test_run = TestRun::new().offer("steady", "list", Load::ok(100));
         test_run.workload.scenarios[0].max_vus = 600;
         insta::assert_snapshot!(test_run.findings(super::check), @r#"
         caution [play] `play` may have 600 virtual users; 85.71/s with a time limit of 10 s can need 858: the VU limit hides the longest waits.

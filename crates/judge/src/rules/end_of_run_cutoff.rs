@@ -59,13 +59,13 @@ mod tests {
     use crate::testing::{Load, TestRun};
 
     fn ending_with(failed: u64) -> TestRun {
-        let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
+        let mut test_run = TestRun::new().offer("steady", "list", Load::ok(100));
         test_run.observe(
             &SeriesKey::new("in_flight", SeriesKey::GENERATOR, "1").instance(evidence::Instance::default()),
             0..70,
             40.0,
         );
-        test_run.offer_once(69, "list", Load { failed, ..Load::of(0) });
+        test_run.offer_once(69, "list", Load { failed, ..Load::ok(0) });
         test_run
     }
 

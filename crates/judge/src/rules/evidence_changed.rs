@@ -41,7 +41,7 @@ mod tests {
     /// A run with an objective that is met and one that is violated, judged.
     fn judged(provenance: Provenance) -> String {
         let test_run = TestRun::new()
-            .offer("steady", "list", Load { failed: 7, ..Load::of(93) })
+            .offer("steady", "list", Load { failed: 7, ..Load::ok(93) })
             .with_objective("few", "error_rate(all) < 1%")
             .with_objective("fast", "throughput(phase = steady) > 1/s");
         let judgement = crate::judge(&test_run.run, &test_run.workload, provenance).unwrap();
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn it_is_the_first_reason_where_the_counts_do_not_add_up_either() {
-        let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
+        let mut test_run = TestRun::new().offer("steady", "list", Load::ok(100));
         test_run.count(Metric::Scheduled, "steady", "", 7);
         let because =
             |provenance| crate::judge(&test_run.run, &test_run.workload, provenance).unwrap().because;

@@ -84,8 +84,8 @@ mod tests {
 
     #[test]
     fn a_dead_target_is_named_for_its_phase() {
-        let dead = Load { failed: 100, outcome: Outcome::Refused, ..Load::of(0) };
-        let test_run = TestRun::new().offer("warm-up", "list", Load::of(100)).offer("steady", "list", dead);
+        let dead = Load { failed: 100, outcome: Outcome::Refused, ..Load::ok(0) };
+        let test_run = TestRun::new().offer("warm-up", "list", Load::ok(100)).offer("steady", "list", dead);
         insta::assert_snapshot!(test_run.findings(super::check), @r"
         caution [steady] 0 % success for 60 s of `steady` (0 of 6,000): 6,000 ended in `refused`. Its latencies are not those of a working target.
           success Some(0.0) %, threshold Some(50.0) %
@@ -94,8 +94,8 @@ mod tests {
 
     #[test]
     fn a_dead_endpoint_is_named_by_itself() {
-        let dead = Load { failed: 9, outcome: Outcome::Http5xx, ..Load::of(1) };
-        let test_run = TestRun::new().offer("steady", "list", Load::of(100)).offer("steady", "claim", dead);
+        let dead = Load { failed: 9, outcome: Outcome::Http5xx, ..Load::ok(1) };
+        let test_run = TestRun::new().offer("steady", "list", Load::ok(100)).offer("steady", "claim", dead);
         insta::assert_snapshot!(test_run.findings(super::check), @r"
         caution [steady/play/claim] 10 % success of `claim` for 60 s of `steady` (60 of 600): 540 ended in `http_5xx`. Its latencies are not those of a working target.
           success Some(10.0) %, threshold Some(50.0) %
@@ -104,13 +104,13 @@ mod tests {
 
     #[test]
     fn a_target_with_49_percent_failures_gives_no_finding() {
-        let test_run = TestRun::new().offer("steady", "list", Load { failed: 49, ..Load::of(51) });
+        let test_run = TestRun::new().offer("steady", "list", Load { failed: 49, ..Load::ok(51) });
         insta::assert_snapshot!(test_run.findings(super::check), @"nothing");
     }
 
     #[test]
     fn a_target_that_answers_only_500_fails_its_latency_objective() {
-        let failing = Load { failed: 100, outcome: Outcome::Http5xx, ..Load::of(0) };
+        let failing = Load { failed: 100, outcome: Outcome::Http5xx, ..Load::ok(0) };
         let test_run =
             TestRun::new().offer("steady", "list", failing).with_objective("fast", "p95(list) < 50ms");
         assert_eq!(test_run.judge().claims[0].verdict, evidence::Verdict::Fail, "{}", test_run.verdict());

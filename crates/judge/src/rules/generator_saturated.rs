@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_busy_loop_is_a_caution() {
-        let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
+        let mut test_run = TestRun::new().offer("steady", "list", Load::ok(100));
         test_run.loop_cpu(1, [(10..20, 0.2), (20..32, 0.97), (32..70, 0.2)]);
         test_run.stall(20..70, 3_000);
         insta::assert_snapshot!(test_run.findings(super::check), @r"
@@ -140,7 +140,7 @@ mod tests {
     fn a_phase_shorter_than_a_window_is_named_as_a_whole() {
         let mut test_run = TestRun::unobserved();
         test_run.workload.phases[1].end = std::time::Duration::from_secs(14);
-        (10..14).for_each(|second| test_run.offer_once(second, "list", Load::of(100)));
+        (10..14).for_each(|second| test_run.offer_once(second, "list", Load::ok(100)));
         test_run.loop_cpu(1, [(10..14, 0.97)]);
         insta::assert_snapshot!(test_run.findings(super::check), @r"
         caution [steady] The generator, not the target, was at its limit: loop 1 used 97 % of a core over `steady`.
@@ -150,7 +150,7 @@ mod tests {
 
     /// A run whose loop and script used so many cores.
     fn with_script(loop_cores: f64, cores: f64) -> TestRun {
-        let mut test_run = TestRun::unobserved().offer("steady", "list", Load::of(100));
+        let mut test_run = TestRun::unobserved().offer("steady", "list", Load::ok(100));
         test_run.loop_cpu(0, [(0..70, loop_cores)]);
         let script = evidence::SeriesKey::new("script_cpu", evidence::SeriesKey::GENERATOR, "cores");
         test_run.observe(&script, 0..70, cores);
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn cpu_that_was_not_measured_is_a_caution() {
-        let test_run = TestRun::unobserved().offer("steady", "list", Load::of(100));
+        let test_run = TestRun::unobserved().offer("steady", "list", Load::ok(100));
         insta::assert_snapshot!(test_run.findings(super::check), @r#"
         caution [] The generator's CPU was not measured: whether it was at its limit is unknown.
           
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn an_idle_generator_and_a_short_peak_give_no_finding() {
-        let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
+        let mut test_run = TestRun::new().offer("steady", "list", Load::ok(100));
         test_run.loop_cpu(1, [(10..30, 0.2), (30..33, 1.0), (33..70, 0.2)]);
         insta::assert_snapshot!(test_run.findings(super::check), @"nothing");
     }

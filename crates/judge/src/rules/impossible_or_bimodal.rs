@@ -92,8 +92,8 @@ mod tests {
 
     #[test]
     fn a_mean_above_p95_is_a_caution() {
-        let mut test_run = TestRun::new().offer("steady", "list", Load { us: 34_900, ..Load::of(100) });
-        test_run.offer_once(30, "list", Load { us: 900_000, ..Load::of(240) });
+        let mut test_run = TestRun::new().offer("steady", "list", Load { us: 34_900, ..Load::ok(100) });
+        test_run.offer_once(30, "list", Load { us: 900_000, ..Load::ok(240) });
         insta::assert_snapshot!(test_run.findings(check), @r#"
         caution [steady/play/list] `list` in `steady`: mean 68.5 ms above p95 36.7 ms: the slowest 5 % average at least 673 ms.
           mean Some(68.5051) ms, p95 Some(36.66728) ms, threshold Some(36.66728) ms
@@ -109,6 +109,6 @@ mod tests {
 
     #[test]
     fn an_ordinary_tail_gives_no_finding() {
-        insta::assert_snapshot!(TestRun::new().offer("steady", "list", Load::of(100)).findings(check), @r#"nothing"#);
+        insta::assert_snapshot!(TestRun::new().offer("steady", "list", Load::ok(100)).findings(check), @r#"nothing"#);
     }
 }

@@ -88,7 +88,7 @@ mod tests {
 
     /// A run of 6,000 iterations, so many of which threw this.
     fn with_exceptions(thrown: &[(&str, u64)]) -> TestRun {
-        let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
+        let mut test_run = TestRun::new().offer("steady", "list", Load::ok(100));
         for (what, count) in thrown {
             let key = Key::of(Metric::IterationsThrew).scenario("play").phase("steady");
             test_run.run.add(&key.tag(Key::REASON, what), 20, *count);

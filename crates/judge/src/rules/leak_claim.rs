@@ -63,7 +63,7 @@ mod tests {
 
     fn observed_for(seconds: u32, name: &str, objective: &str) -> TestRun {
         let mut test_run =
-            TestRun::new().offer("steady", "list", Load::of(100)).with_objective(name, objective);
+            TestRun::new().offer("steady", "list", Load::ok(100)).with_objective(name, objective);
         test_run.workload.phases[1].end = Duration::from_secs(u64::from(seconds));
         for second in (0..seconds).step_by(2) {
             let noise = f64::from((second.wrapping_mul(2_654_435_761)) >> 20);

@@ -119,7 +119,7 @@ mod tests {
 
     /// 50 iterations a second, each of 101 ms: five are concurrent.
     fn with_active(active: f64) -> TestRun {
-        let mut test_run = five_minutes(|_| Load { us: 100_000, ..Load::of(50) });
+        let mut test_run = five_minutes(|_| Load { us: 100_000, ..Load::ok(50) });
         test_run.observe(&SeriesKey::new("active", SeriesKey::GENERATOR, "1").part("play"), 0..300, active);
         test_run
     }
@@ -134,11 +134,11 @@ mod tests {
 
     #[test]
     fn low_and_unobserved_concurrency_give_no_finding() {
-        let mut idle = five_minutes(|_| Load::of(50));
+        let mut idle = five_minutes(|_| Load::ok(50));
         idle.observe(&SeriesKey::new("active", SeriesKey::GENERATOR, "1").part("play"), 0..300, 0.9);
         assert_eq!(idle.findings(super::check), "nothing");
         assert_eq!(
-            five_minutes(|_| Load::of(50)).findings(super::check),
+            five_minutes(|_| Load::ok(50)).findings(super::check),
             "nothing",
             "concurrency was not observed"
         );
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn virtual_users_bound_the_concurrency() {
-        let mut test_run = five_minutes(|_| Load { us: 100_000, ..Load::of(50) });
+        let mut test_run = five_minutes(|_| Load { us: 100_000, ..Load::ok(50) });
         test_run.import(Source { tool: "k6".to_owned(), ..Source::default() });
         test_run.observe(&SeriesKey::new("virtual_users", SeriesKey::GENERATOR, "1"), 0..300, 3.0);
         insta::assert_snapshot!(test_run.findings(super::check), @r"

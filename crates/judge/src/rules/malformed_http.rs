@@ -85,7 +85,7 @@ mod tests {
 
     fn with_deviations(deviations: &[(&str, u64)]) -> TestRun {
         let mut test_run =
-            TestRun::new().offer("steady", "list", Load::of(100)).with_objective("fast", "p95(list) < 50ms");
+            TestRun::new().offer("steady", "list", Load::ok(100)).with_objective("fast", "p95(list) < 50ms");
         for (name, count) in deviations {
             let key = Key::of(Metric::Deviations).scenario("play").phase("steady").endpoint("list");
             test_run.run.add(&key.tag(Key::DEVIATION, name), 20, *count);

@@ -183,7 +183,7 @@ mod tests {
     use crate::testing::{Load, TestRun};
 
     fn observed(series: &[(&str, &str, f64, f64)]) -> TestRun {
-        let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
+        let mut test_run = TestRun::new().offer("steady", "list", Load::ok(100));
         for (name, target, usual, then) in series {
             let key = SeriesKey::new(name, target, "1");
             test_run.observe(&key, 0..40, *usual);
@@ -197,7 +197,7 @@ mod tests {
         let of_phase = |ms: u64| {
             let mut test_run = TestRun::new();
             test_run.workload.phases[1].end = std::time::Duration::from_millis(10_000 + ms);
-            test_run.offer_once(10, "list", Load::of(100));
+            test_run.offer_once(10, "list", Load::ok(100));
             test_run.stall(10..11, 3_000);
             test_run.findings(super::check)
         };
@@ -288,7 +288,7 @@ mod tests {
     /// Of 10,010 turns a second, 1 in 1,000 took long: half of the second loop's time.
     #[test]
     fn many_short_turns_of_one_loop_do_not_hide_the_stalls_of_another() {
-        let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
+        let mut test_run = TestRun::new().offer("steady", "list", Load::ok(100));
         let turns = |loop_index| Key::of(Metric::LoopStall).instance(Instance::of_loop(loop_index));
         for second in 20..70 {
             test_run.run.record(&turns(0), second, 50, 10_000);
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn stalls_of_a_loop_that_was_busy_itself_are_its_own() {
-        let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
+        let mut test_run = TestRun::new().offer("steady", "list", Load::ok(100));
         test_run.stall(20..70, 3_000);
         assert!(test_run.findings(super::check).contains("loop 0 was stalled for 25 %"));
         test_run.loop_cpu(0, [(20..70, 0.97)]);

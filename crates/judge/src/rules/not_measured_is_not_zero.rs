@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn an_empty_profile_of_a_profiler_that_was_off_is_invalid() {
-        let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
+        let mut test_run = TestRun::new().offer("steady", "list", Load::ok(100));
         test_run.profile(ProfileKind::Cpu, Sampling::On, 20..30);
         assert_eq!(test_run.findings(super::check), "nothing");
         test_run.profile(ProfileKind::Mutex, Sampling::Off, 20..30);

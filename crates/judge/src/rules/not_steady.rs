@@ -85,7 +85,7 @@ mod tests {
     use crate::testing::{Load, TestRun, five_minutes};
 
     fn findings_for(us: impl Fn(u32) -> u64) -> String {
-        five_minutes(|second| Load { us: us(second), ..Load::of(50) }).findings(super::check)
+        five_minutes(|second| Load { us: us(second), ..Load::ok(50) }).findings(super::check)
     }
 
     #[test]
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn a_burst_of_failures_is_not_steady() {
         let burst = |second| if (200..205).contains(&second) { 25 } else { 0 };
-        let test_run = five_minutes(|second| Load { failed: burst(second), ..Load::of(50 - burst(second)) });
+        let test_run = five_minutes(|second| Load { failed: burst(second), ..Load::ok(50 - burst(second)) });
         insta::assert_snapshot!(test_run.findings(super::check), @"inconclusive [steady/play/list] `list` in `steady`: around second 200 of its phase 50 % of the requests failed, over its whole steady part 0.833 %.");
     }
 
@@ -106,7 +106,7 @@ mod tests {
     fn a_steady_endpoint_a_ramp_and_a_short_phase_give_no_finding() {
         assert_eq!(findings_for(|_| 10_000), "nothing");
         assert_eq!(findings_for(|second| if second < 30 { 30_000 } else { 10_000 }), "nothing");
-        let mut ramp = five_minutes(|second| Load::of(50 + u64::from(second)));
+        let mut ramp = five_minutes(|second| Load::ok(50 + u64::from(second)));
         assert!(
             ramp.findings(super::check).contains("the rate of successes rose"),
             "{}",
@@ -117,9 +117,9 @@ mod tests {
             workload::Executor::RampingArrivalRate { start_rate: 50.0, stages };
         assert_eq!(ramp.findings(super::check), "nothing");
         let mut short = TestRun::new();
-        (0..10).for_each(|s| short.offer_once(s, "list", Load { us: 1_000 << s, ..Load::of(50) }));
+        (0..10).for_each(|s| short.offer_once(s, "list", Load { us: 1_000 << s, ..Load::ok(50) }));
         assert_eq!(short.findings(super::check), "nothing");
-        let few = five_minutes(|second| Load { us: 10_000 + 10 * u64::from(second), ..Load::of(5) });
+        let few = five_minutes(|second| Load { us: 10_000 + 10 * u64::from(second), ..Load::ok(5) });
         assert_eq!(few.findings(super::check), "nothing");
     }
 }

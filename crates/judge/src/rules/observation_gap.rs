@@ -124,7 +124,7 @@ mod tests {
         observations: impl IntoIterator<Item = Range<u32>>,
         notices: &[(u64, NoticeKind, &str)],
     ) -> TestRun {
-        let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
+        let mut test_run = TestRun::new().offer("steady", "list", Load::ok(100));
         let own = |name: &str, unit: &str| SeriesKey::new(name, SeriesKey::GENERATOR, unit).part("web redis");
         test_run.observe(&own("observer_cpu", "cores"), 0..70, 0.01);
         for seconds in observations {
@@ -180,7 +180,7 @@ mod tests {
     fn a_sample_at_the_end_of_the_watch_leaves_no_gap() {
         let cpu = SeriesKey::new("cpu", "web", "cores");
         let mut test_run =
-            TestRun::new().offer("steady", "list", Load::of(100)).with_objective("cpu", "mean(cpu) < 0.5");
+            TestRun::new().offer("steady", "list", Load::ok(100)).with_objective("cpu", "mean(cpu) < 0.5");
         let at_ms = (1..70u64).map(|second| second * 1_000 + second % 7).chain([69_400]);
         let sample = |ms| (cpu.clone(), Sample { at: Instant::at(Duration::from_millis(ms)), value: 0.1 });
         let samples = at_ms.map(sample).collect();
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn what_a_file_of_an_earlier_version_does_not_record_is_info() {
         let of = |version: u32, stall_us: u64, target: &str| {
-            let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
+            let mut test_run = TestRun::new().offer("steady", "list", Load::ok(100));
             test_run.observe(&SeriesKey::new("rss", target, "bytes"), 0..70, 1e6);
             test_run.stall(20..22, stall_us);
             test_run.edit(|manifest| manifest.schema_version = version);

@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn arrivals_dropped_by_a_late_generator_are_invalid() {
         let test_run =
-            TestRun::new().offer("steady", "list", Load { dropped_generator_late: 31, ..Load::of(99) });
+            TestRun::new().offer("steady", "list", Load { dropped_generator_late: 31, ..Load::ok(99) });
         insta::assert_snapshot!(test_run.findings(super::check), @r"
         invalid [steady/play] Planned 130/s, offered 99/s (76.2 %). The response times are those at 99/s.
           arrivals scheduled Some(7800.0) 1, dropped: generator late Some(1860.0) 1, delivered share Some(76.15384615384615) %, threshold Some(99.0) %
@@ -119,9 +119,9 @@ mod tests {
 
     #[test]
     fn a_short_drop_in_delivered_load_is_a_caution() {
-        let mut test_run = TestRun::new().offer("steady", "list", Load::of(10));
-        test_run.offer_once(30, "list", Load { dropped_generator_late: 10, ..Load::of(0) });
-        test_run.offer_once(60, "list", Load::of(5_000));
+        let mut test_run = TestRun::new().offer("steady", "list", Load::ok(10));
+        test_run.offer_once(30, "list", Load { dropped_generator_late: 10, ..Load::ok(0) });
+        test_run.offer_once(60, "list", Load::ok(5_000));
         insta::assert_snapshot!(test_run.findings(super::check), @r"
         caution [steady/play] Within 10 s from second 21 on, 90.9 % of the arrivals due were offered.
           delivered share Some(90.9090909090909) %, threshold Some(95.0) %
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn arrivals_dropped_at_the_vu_limit_are_the_targets_slowness() {
-        let test_run = TestRun::new().offer("steady", "list", Load { dropped_vu_limit: 50, ..Load::of(100) });
+        let test_run = TestRun::new().offer("steady", "list", Load { dropped_vu_limit: 50, ..Load::ok(100) });
         insta::assert_snapshot!(test_run.findings(super::check), @"nothing");
     }
 }

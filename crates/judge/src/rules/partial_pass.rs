@@ -54,7 +54,7 @@ mod tests {
 
     fn one_met_objective() -> TestRun {
         TestRun::new()
-            .offer("steady", "list", Load { failed: 1, ..Load::of(99) })
+            .offer("steady", "list", Load { failed: 1, ..Load::ok(99) })
             .with_objective("fast", "p95(list) < 50ms")
     }
 
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn all_met_or_none_met_counts_nothing_beside_the_verdict() {
         assert_eq!(because(&one_met_objective()), format!("The objective is met. {NOT_EXCLUDED}"));
-        let violated = TestRun::new().offer("steady", "list", Load { failed: 1, ..Load::of(99) });
+        let violated = TestRun::new().offer("steady", "list", Load { failed: 1, ..Load::ok(99) });
         let violated = violated.with_objective("few_errors", "error_rate(list) < 0.1%");
         assert_eq!(because(&violated), "The objective is violated: few_errors.");
     }

@@ -113,8 +113,8 @@ mod tests {
     #[test]
     fn pooled_phases_with_different_failure_rates_are_a_caution() {
         let test_run = TestRun::new()
-            .offer("warm-up", "list", Load { failed: 6, ..Load::of(94) })
-            .offer("steady", "list", Load::of(100))
+            .offer("warm-up", "list", Load { failed: 6, ..Load::ok(94) })
+            .offer("steady", "list", Load::ok(100))
             .with_objective("fast", "p95(list) < 50ms")
             .with_objective("few_errors", "error_rate(all) < 5%");
         insta::assert_snapshot!(test_run.findings(super::check), @r"
@@ -126,8 +126,8 @@ mod tests {
     #[test]
     fn pooled_endpoints_with_different_medians_are_a_caution() {
         let test_run = TestRun::new()
-            .offer("steady", "list", Load::of(100))
-            .offer("steady", "claim", Load { us: 31_000, ..Load::of(10) })
+            .offer("steady", "list", Load::ok(100))
+            .offer("steady", "claim", Load { us: 31_000, ..Load::ok(10) })
             .with_objective("fast", "p95(all) < 20ms");
         insta::assert_snapshot!(test_run.findings(super::check), @r"
         caution [fast] `p95(all) < 20ms` pools `claim` in `steady` (median 31 ms) with `list` in `steady` (median 10 ms).
@@ -138,9 +138,9 @@ mod tests {
     #[test]
     fn one_endpoint_in_one_phase_and_similar_endpoints_give_no_finding() {
         let test_run = TestRun::new()
-            .offer("warm-up", "list", Load { failed: 6, ..Load::of(94) })
-            .offer("steady", "list", Load::of(100))
-            .offer("steady", "claim", Load { us: 19_000, ..Load::of(10) })
+            .offer("warm-up", "list", Load { failed: 6, ..Load::ok(94) })
+            .offer("steady", "list", Load::ok(100))
+            .offer("steady", "claim", Load { us: 19_000, ..Load::ok(10) })
             .with_objective("fast", "p95(list, phase = steady) < 50ms")
             .with_objective("similar", "p95(all, phase = steady) < 50ms");
         insta::assert_snapshot!(test_run.findings(super::check), @"nothing");
@@ -149,8 +149,8 @@ mod tests {
     #[test]
     fn pooling_that_cannot_change_the_answer_leaves_it() {
         let test_run = TestRun::new()
-            .offer("steady", "list", Load { us: 1_000, ..Load::of(100) })
-            .offer("steady", "claim", Load { us: 2_200, ..Load::of(50) })
+            .offer("steady", "list", Load { us: 1_000, ..Load::ok(100) })
+            .offer("steady", "claim", Load { us: 2_200, ..Load::ok(50) })
             .with_objective("fast", "p95(all) < 500ms")
             .with_objective("slow", "p95(all) < 1ms");
         let verdicts: Vec<_> = test_run.judge().claims.iter().map(|claim| claim.verdict).collect();

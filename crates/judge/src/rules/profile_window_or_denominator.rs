@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn a_profile_needs_requests_and_a_first_snapshot() {
-        let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
+        let mut test_run = TestRun::new().offer("steady", "list", Load::ok(100));
         test_run.profile(ProfileKind::Cpu, Sampling::On, 20..30);
         assert_eq!(test_run.findings(super::check), "nothing");
         test_run.profile(ProfileKind::Heap, Sampling::On, 20..30);
@@ -59,7 +59,7 @@ mod tests {
             "{found}"
         );
         assert!(found.contains("No request ended while the cpu profile of `web` at 2s"), "{found}");
-        let mut complete = TestRun::new().offer("steady", "list", Load::of(100));
+        let mut complete = TestRun::new().offer("steady", "list", Load::ok(100));
         complete.profile(ProfileKind::Heap, Sampling::On, 20..30);
         complete.profile_at_begin(ProfileKind::Heap, Sampling::On, 20);
         assert_eq!(complete.findings(super::check), "nothing");

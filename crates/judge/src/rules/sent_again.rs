@@ -59,7 +59,7 @@ mod tests {
     /// A run of 6,000 requests of which so many were sent again.
     fn sent_again(n: u64) -> TestRun {
         let mut test_run =
-            TestRun::new().offer("steady", "list", Load::of(100)).with_objective("fast", "p95(list) < 50ms");
+            TestRun::new().offer("steady", "list", Load::ok(100)).with_objective("fast", "p95(list) < 50ms");
         test_run.count(Metric::Retried, "steady", "list", n);
         test_run
     }

@@ -66,8 +66,8 @@ mod tests {
     #[test]
     fn a_mean_of_successes_with_failures_fires() {
         let test_run = TestRun::new()
-            .offer("warm-up", "list", Load { failed: 1, ..Load::of(499) })
-            .offer("steady", "list", Load { failed: 37, ..Load::of(63) })
+            .offer("warm-up", "list", Load { failed: 1, ..Load::ok(499) })
+            .offer("steady", "list", Load { failed: 37, ..Load::ok(63) })
             .with_objective("mean", "avg(list, phase = steady) < 50ms")
             .with_objective("worst", "max(list, phase = warm-up) < 50ms");
         insta::assert_snapshot!(test_run.findings(super::check), @r"
@@ -81,8 +81,8 @@ mod tests {
     #[test]
     fn a_quantile_and_a_mean_without_failures_give_no_finding() {
         let test_run = TestRun::new()
-            .offer("warm-up", "list", Load::of(100))
-            .offer("steady", "list", Load { failed: 37, ..Load::of(63) })
+            .offer("warm-up", "list", Load::ok(100))
+            .offer("steady", "list", Load { failed: 37, ..Load::ok(63) })
             .with_objective("tail", "p95(list, phase = steady) < 50ms")
             .with_objective("mean", "avg(list, phase = warm-up) < 50ms");
         insta::assert_snapshot!(test_run.findings(super::check), @"nothing");

@@ -135,9 +135,9 @@ mod tests {
     fn what_would_decide_it_is_a_length_and_a_bound_is_moved_only_where_some_miss_it() {
         let finding = |miss: u64, bound: &str| {
             let test_run = TestRun::new()
-                .offer("steady", "list", Load { failed: miss, ..Load::of(2) })
+                .offer("steady", "list", Load { failed: miss, ..Load::ok(2) })
                 .with_objective("few", bound);
-            let facts = Facts::of(&test_run.run, &test_run.workload, Provenance::Intact).unwrap();
+            let facts = Facts::read(&test_run.run, &test_run.workload, Provenance::Intact).unwrap();
             let [finding] = &check(&facts)[..] else { panic!("one finding") };
             finding.clone()
         };

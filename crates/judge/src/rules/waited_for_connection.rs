@@ -108,7 +108,7 @@ mod tests {
     /// A run of 6,000 requests of which 60 waited in each of so many seconds.
     fn waiting(limit: &str, seconds: u32, connections: Option<u32>) -> TestRun {
         let mut test_run =
-            TestRun::new().offer("steady", "list", Load::of(100)).with_objective("fast", "p95(list) < 50ms");
+            TestRun::new().offer("steady", "list", Load::ok(100)).with_objective("fast", "p95(list) < 50ms");
         let key = Key::of(Metric::PlaceWait).scenario("play").phase("steady").endpoint("list");
         for second in 10..10 + seconds {
             test_run.run.record(&key.clone().tag("limit", limit), second, 4_000, 60);
@@ -128,7 +128,7 @@ mod tests {
         caution [steady/play/list] 60 of 6,000 requests of `list` in `steady` (1 %) waited in the generator for a connection, half of them 4 ms or longer, at most 4 ms: 100 requests, the most that are sent at once, were under way on each of the connections that are opened by default.
           waited Some(60.0) 1, waited share Some(1.0) %, median wait Some(4.0005) ms, longest wait Some(4.001) ms, threshold Some(1.0) %
         "#);
-        insta::assert_snapshot!(TestRun::new().offer("steady", "list", Load::of(9)).findings(super::check), @"nothing");
+        insta::assert_snapshot!(TestRun::new().offer("steady", "list", Load::ok(9)).findings(super::check), @"nothing");
     }
 
     #[test]

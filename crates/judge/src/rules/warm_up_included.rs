@@ -133,7 +133,7 @@ mod tests {
 
     /// Five minutes, the first 40 s of which are slow.
     fn warming(slow_us: u64) -> TestRun {
-        five_minutes(|second| Load { us: if second < 40 { slow_us } else { 10_000 }, ..Load::of(50) })
+        five_minutes(|second| Load { us: if second < 40 { slow_us } else { 10_000 }, ..Load::ok(50) })
     }
 
     #[test]

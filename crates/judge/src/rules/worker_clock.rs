@@ -55,7 +55,7 @@ mod tests {
 
     /// A clock that was known to this when the load began; then in second 60 this far off, and known to that.
     fn with_clock(error_ns: u64, drift_s: f64, later_error_s: f64) -> TestRun {
-        let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
+        let mut test_run = TestRun::new().offer("steady", "list", Load::ok(100));
         let mut one = worker(1);
         one.clock_error_ns = error_ns;
         for (name, value) in [(SeriesKey::CLOCK_DRIFT, drift_s), (SeriesKey::CLOCK_ERROR, later_error_s)] {

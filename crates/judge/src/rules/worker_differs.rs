@@ -44,7 +44,7 @@ mod tests {
     use crate::testing::{Load, TestRun, worker};
 
     fn with(change: impl Fn(&mut Worker)) -> String {
-        let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
+        let mut test_run = TestRun::new().offer("steady", "list", Load::ok(100));
         test_run.edit(|manifest| {
             let mut one = worker(1);
             one.version = manifest.generator.get("version").cloned().unwrap_or_default();

@@ -146,7 +146,7 @@ mod tests {
 
     /// Three workers with these arrivals a second, start lags, and cores.
     fn of(begun: [f64; 3], lag_us: [u64; 3], cores: [f64; 3]) -> String {
-        let mut test_run = TestRun::new().offer("steady", "list", Load::of(300));
+        let mut test_run = TestRun::new().offer("steady", "list", Load::ok(300));
         test_run.edit(|manifest| manifest.workers = [1, 2, 3].map(worker).to_vec());
         for process in 1..4 {
             let place = Instance { machine: 0, process, loop_index: 0 };

@@ -49,7 +49,7 @@ mod tests {
 
     fn of_two_workers() -> TestRun {
         let mut test_run =
-            TestRun::new().offer("steady", "list", Load::of(100)).with_objective("fast", "p95(list) < 50ms");
+            TestRun::new().offer("steady", "list", Load::ok(100)).with_objective("fast", "p95(list) < 50ms");
         test_run.edit(|manifest| manifest.workers = vec![worker(1), worker(2)]);
         for process in [1, 2] {
             let place = Instance { machine: 0, process, loop_index: 0 };

@@ -80,7 +80,7 @@ fn at_the_end_of_an_undisturbed_run_it_is_the_answer_of_the_judge() {
         [(0, ShareAnswer::Pass), (5, ShareAnswer::UndecidedBySample), (8, ShareAnswer::Fail)]
     {
         let text = "error_rate(list) < 10%";
-        let load = Load { failed, ..Load::of(50 - failed) };
+        let load = Load { failed, ..Load::ok(50 - failed) };
         let run = TestRun::new().offer("steady", "list", load).with_objective("named", text);
         let judged = run.judge().claims.into_iter().find(|claim| claim.name == "named").unwrap();
         let objective = objective(text);

@@ -19,9 +19,9 @@ fn perturbed(mut test_run: TestRun, load: Load) -> TestRun {
 
 #[test]
 fn a_run_far_below_its_bound_passes_beside_neighbours() {
-    let late = Load { us: 3_000, lag_us: 3_000, ..Load::of(1) };
+    let late = Load { us: 3_000, lag_us: 3_000, ..Load::ok(1) };
     let mut test_run = TestRun::new()
-        .offer("steady", "list", Load { us: 3_000, ..Load::of(149) })
+        .offer("steady", "list", Load { us: 3_000, ..Load::ok(149) })
         .offer("steady", "list", late)
         .with_objective("fast", "p95(list) < 200ms");
     test_run.stall(10..70, 3_000);
@@ -39,7 +39,7 @@ fn a_value_whose_interval_contains_the_bound_is_undecided() {
     let mut test_run = TestRun::new().with_objective("fast", "p95(list) < 23ms");
     for second in 10..70 {
         let slowest_us = 21_820 + u64::from(second * 7 % 25) * 100;
-        test_run.offer_once(second, "list", Load { us: slowest_us * 20 / 21, ..Load::of(100) });
+        test_run.offer_once(second, "list", Load { us: slowest_us * 20 / 21, ..Load::ok(100) });
     }
     let claim = test_run.judge().claims.remove(0);
     let p95 = claim.observed.value.unwrap();
@@ -51,7 +51,7 @@ fn a_value_whose_interval_contains_the_bound_is_undecided() {
 fn fifty_requests_without_a_failure_do_not_show_a_rate_below_one_in_a_thousand() {
     let mut test_run = TestRun::new().with_objective("errors", "error_rate(list) < 0.1%");
     for second in 10..60 {
-        test_run.offer_once(second, "list", Load::of(1));
+        test_run.offer_once(second, "list", Load::ok(1));
     }
     insta::assert_snapshot!(test_run.verdict(), @r"
     INCONCLUSIVE: The objective is not decided by this evidence: errors.
@@ -65,7 +65,7 @@ fn fifty_requests_without_a_failure_do_not_show_a_rate_below_one_in_a_thousand()
 fn seven_arrivals_are_fewer_than_one_independent_arrival() {
     let mut test_run = TestRun::new().with_objective("errors", "error_rate(list) < 0.1%");
     for second in 10..17 {
-        test_run.offer_once(second, "list", Load::of(1));
+        test_run.offer_once(second, "list", Load::ok(1));
     }
     let verdict = test_run.verdict();
     assert!(verdict.contains("confidence, effective sample size below 1)."), "{verdict}");
@@ -78,8 +78,8 @@ fn seven_arrivals_are_fewer_than_one_independent_arrival() {
 #[test]
 fn an_outage_of_nine_seconds_does_not_pass() {
     let outage = |second: u32| match second {
-        100..109 => Load { failed: 100, ..Load::of(0) },
-        _ => Load::of(100),
+        100..109 => Load { failed: 100, ..Load::ok(0) },
+        _ => Load::ok(100),
     };
     let test_run = five_minutes(outage).with_objective("fast", "p96(list) < 50ms");
     assert_ne!(test_run.judge().verdict, Verdict::Pass, "{}", test_run.verdict());
@@ -87,7 +87,7 @@ fn an_outage_of_nine_seconds_does_not_pass() {
 
 #[test]
 fn a_target_that_answers_only_500_fails_beside_stalls() {
-    let failing = Load { failed: 100, outcome: Outcome::Http5xx, ..Load::of(0) };
+    let failing = Load { failed: 100, outcome: Outcome::Http5xx, ..Load::ok(0) };
     let mut test_run = TestRun::new()
         .offer("steady", "list", failing)
         .with_objective("fast", "p95(list) < 50ms")
@@ -100,7 +100,7 @@ fn a_target_that_answers_only_500_fails_beside_stalls() {
 
 #[test]
 fn a_target_that_answers_only_503_fails_where_undisturbed_requests_show_it() {
-    let busy = Load { failed: 100, outcome: Outcome::Http503, ..Load::of(0) };
+    let busy = Load { failed: 100, outcome: Outcome::Http503, ..Load::ok(0) };
     let of = |undisturbed: Load| {
         let mut test_run = TestRun::new()
             .offer("steady", "list", undisturbed)
@@ -110,13 +110,13 @@ fn a_target_that_answers_only_503_fails_where_undisturbed_requests_show_it() {
     };
     assert_eq!(of(busy), Verdict::Fail);
     // Every 503 follows a stall.
-    assert_eq!(of(Load::of(100)), Verdict::Invalid);
+    assert_eq!(of(Load::ok(100)), Verdict::Invalid);
 }
 
 /// Five minutes of answers after 10 ms, but `wrong` from second 150 to 170; the generator stalls in each second, for so long.
 fn disturbed_outage(wrong: Load, stall_us: u64) -> TestRun {
     let is_out = |second: u32| (150..170).contains(&second);
-    let mut test_run = five_minutes(|second| if is_out(second) { wrong } else { Load::of(100) })
+    let mut test_run = five_minutes(|second| if is_out(second) { wrong } else { Load::ok(100) })
         .with_objective("fast", "p99.5(list) < 500ms")
         .with_objective("errors", "error_rate(list) < 0.5%");
     for second in 0..300 {
@@ -145,7 +145,7 @@ fn short_stalls_do_not_excuse_timeouts() {
     assert_eq!(verdicts(&outage), [Verdict::Fail; 2], "{}", outage.verdict());
     let sequence = disturbed_outage(TIMEOUTS, 3_000).sequence();
     assert_eq!(verdicts(&sequence)[1], Verdict::Fail, "nothing follows a request that failed");
-    let slow = Load { us: 2_000_000, ..Load::of(100) };
+    let slow = Load { us: 2_000_000, ..Load::ok(100) };
     assert_eq!(verdicts(&disturbed_outage(slow, 3_000))[0], Verdict::Fail);
 }
 
@@ -163,7 +163,7 @@ fn requests_that_stalls_moved_excuse_as_many() {
     let late = Load { lag_us: 3_000, ..TIMEOUTS };
     assert_eq!(verdicts(&disturbed_outage(late, 3_000)), [Verdict::Invalid; 2]);
     assert_eq!(verdicts(&disturbed_outage(TIMEOUTS, 3_000).closed(100))[1], Verdict::Invalid);
-    let slow = Load { us: 2_000_000, ..Load::of(100) };
+    let slow = Load { us: 2_000_000, ..Load::ok(100) };
     assert_eq!(verdicts(&disturbed_outage(slow, 3_000).sequence())[0], Verdict::Invalid);
 }
 
@@ -185,7 +185,7 @@ fn refusals_may_follow_a_burst_whenever_it_was() {
 fn none_of_851_passes_a_p95() {
     let mut test_run = TestRun::new().with_objective("fast", "p95(list) < 50ms");
     for second in 10..33 {
-        test_run.offer_once(second, "list", Load::of(37));
+        test_run.offer_once(second, "list", Load::ok(37));
     }
     insta::assert_snapshot!(test_run.verdict(), @r"
     PASS: The objective is met. The run is too short to rule out outages longer than 550 ms that occur less than once in 11 s.
@@ -196,17 +196,17 @@ fn none_of_851_passes_a_p95() {
 
 #[test]
 fn a_run_in_which_nothing_succeeded_fails_whatever_was_asked() {
-    let dead = Load { failed: 100, outcome: Outcome::Refused, ..Load::of(0) };
+    let dead = Load { failed: 100, outcome: Outcome::Refused, ..Load::ok(0) };
     let test_run = TestRun::new().offer("steady", "list", dead);
     insta::assert_snapshot!(test_run.verdict(), @"FAIL: Nothing succeeded: all of 6,000 requests failed or were dropped; 6,000 ended in `refused`.");
 }
 
 #[test]
 fn a_violation_is_not_hidden_by_a_claim_that_the_generator_leaves_open() {
-    let slow = Load { us: 80_000, ..Load::of(100) };
+    let slow = Load { us: 80_000, ..Load::ok(100) };
     let test_run = TestRun::new()
-        .offer("steady", "list", Load::of(100))
-        .offer("steady", "claim", Load { failed: 10, ..Load::of(10) })
+        .offer("steady", "list", Load::ok(100))
+        .offer("steady", "claim", Load { failed: 10, ..Load::ok(10) })
         .with_objective("fast", "p95(list) < 50ms")
         .with_objective("errors", "error_rate(claim) < 1%");
     let test_run = perturbed(test_run, slow);
@@ -217,7 +217,7 @@ fn a_violation_is_not_hidden_by_a_claim_that_the_generator_leaves_open() {
 #[test]
 fn a_few_late_drops_need_a_target_with_headroom() {
     let of = |dropped: u64, targets: &[(&str, f64)]| {
-        let load = Load { dropped_generator_late: dropped, ..Load::of(400) };
+        let load = Load { dropped_generator_late: dropped, ..Load::ok(400) };
         let mut test_run = TestRun::new()
             .offer("steady", "list", load)
             .with_objective("fast", "p95(list) < 50ms")
@@ -238,7 +238,7 @@ fn a_few_late_drops_need_a_target_with_headroom() {
 
 #[test]
 fn fewer_completions_because_fewer_requests_were_sent_are_no_violation() {
-    let load = Load { dropped_generator_late: 30, ..Load::of(70) };
+    let load = Load { dropped_generator_late: 30, ..Load::ok(70) };
     let test_run = TestRun::new()
         .offer("steady", "list", load)
         .with_objective("served", "throughput(list) >= 90/s")
@@ -251,7 +251,7 @@ fn fewer_completions_because_fewer_requests_were_sent_are_no_violation() {
 fn drops_at_an_ample_limit_violate_and_at_a_low_one_do_not() {
     let of = |max_vus: u32| {
         let mut test_run = TestRun::new()
-            .offer("steady", "list", Load { dropped_vu_limit: 20, ..Load::of(80) })
+            .offer("steady", "list", Load { dropped_vu_limit: 20, ..Load::ok(80) })
             .with_objective("fast", "p95(list) < 200ms")
             .with_objective("errors", "error_rate(list) < 1%");
         test_run.workload.scenarios[0].max_vus = max_vus;
@@ -266,7 +266,7 @@ fn drops_at_an_ample_limit_violate_and_at_a_low_one_do_not() {
 fn what_was_in_flight_at_the_end_took_at_least_its_age() {
     let of = |age_us: u64| {
         let mut test_run =
-            TestRun::new().offer("steady", "list", Load::of(100)).with_objective("fast", "p95(list) < 50ms");
+            TestRun::new().offer("steady", "list", Load::ok(100)).with_objective("fast", "p95(list) < 50ms");
         let key = Key::of(Metric::InFlightAge).scenario("play").phase("steady").endpoint("list");
         test_run.run.record(&key, 69, age_us, 600);
         test_run.count(Metric::Started, "steady", "list", 600);
@@ -280,7 +280,7 @@ fn what_was_in_flight_at_the_end_took_at_least_its_age() {
 #[test]
 fn a_mean_is_decided_where_failures_could_not_change_it() {
     let with = |failed: u64| {
-        let test_run = five_minutes(|_| Load { failed, us: 10_000, ..Load::of(1_000) })
+        let test_run = five_minutes(|_| Load { failed, us: 10_000, ..Load::ok(1_000) })
             .with_objective("mean", "avg(list) < 50ms")
             .with_objective("worst", "max(list) < 50ms")
             .with_objective("slow", "avg(list) < 5ms");
@@ -298,10 +298,10 @@ fn a_mean_is_decided_where_failures_could_not_change_it() {
 fn service_times_beyond_the_bound_may_be_those_that_a_stall_disturbed() {
     let of = |disturbed: u64| {
         let mut test_run = TestRun::new()
-            .offer("steady", "list", Load { us: 80_000, ..Load::of(10) })
-            .offer("steady", "list", Load::of(90))
+            .offer("steady", "list", Load { us: 80_000, ..Load::ok(10) })
+            .offer("steady", "list", Load::ok(90))
             .with_objective("fast", "service_p95(list) < 50ms");
-        test_run.perturb(30, "list", Load::of(disturbed));
+        test_run.perturb(30, "list", Load::ok(disturbed));
         test_run.judge().claims.remove(0)
     };
     assert_eq!(of(0).verdict, Verdict::Fail);
@@ -312,14 +312,14 @@ fn service_times_beyond_the_bound_may_be_those_that_a_stall_disturbed() {
 #[test]
 fn passes_with_many_perturbed_arrivals_say_once_what_they_assume() {
     let mut test_run = TestRun::new()
-        .offer("steady", "list", Load::of(100))
+        .offer("steady", "list", Load::ok(100))
         .with_objective("fast", "p95(list) < 50ms")
         .with_objective("faster", "p95(list) < 40ms");
     let assumes = |test_run: &TestRun| test_run.judge().assumes.unwrap_or_default();
-    test_run.perturb(30, "list", Load::of(100));
+    test_run.perturb(30, "list", Load::ok(100));
     assert_eq!(assumes(&test_run), "");
     for second in 31..35 {
-        test_run.perturb(second, "list", Load::of(100));
+        test_run.perturb(second, "list", Load::ok(100));
     }
     assert!(assumes(&test_run).starts_with("This assumes that no request"), "{}", assumes(&test_run));
     assert!(!test_run.judge().because.contains("assumes"), "{}", test_run.judge().because);
@@ -332,9 +332,9 @@ fn passes_with_many_perturbed_arrivals_say_once_what_they_assume() {
 
 #[test]
 fn a_maximum_that_a_stall_delayed_is_no_violation() {
-    let delayed = Load { us: 80_000, ..Load::of(1) };
+    let delayed = Load { us: 80_000, ..Load::ok(1) };
     let test_run =
-        TestRun::new().offer("steady", "list", Load::of(100)).with_objective("worst", "max(list) < 50ms");
+        TestRun::new().offer("steady", "list", Load::ok(100)).with_objective("worst", "max(list) < 50ms");
     assert_eq!(verdicts(&perturbed(test_run.clone(), delayed)), [Verdict::Invalid]);
     let mut slow = test_run;
     slow.offer_once(35, "list", delayed);
@@ -345,7 +345,7 @@ fn a_maximum_that_a_stall_delayed_is_no_violation() {
 #[test]
 fn violations_of_many_objectives_are_corrected_where_the_plan_asks_for_it() {
     let of = |objectives: usize, family: Option<f64>| {
-        let mut test_run = TestRun::new().offer("steady", "list", Load { failed: 1, ..Load::of(99) });
+        let mut test_run = TestRun::new().offer("steady", "list", Load { failed: 1, ..Load::ok(99) });
         test_run = test_run.with_objective("errors", "error_rate(list) < 0.75%");
         for index in 1..objectives {
             test_run = test_run.with_objective(&format!("fast-{index}"), "p95(list) < 50ms");
@@ -363,7 +363,7 @@ fn violations_of_many_objectives_are_corrected_where_the_plan_asks_for_it() {
 fn an_older_file_leaves_open_what_its_stalls_may_have_changed() {
     let of = |us: u64, stalled: bool| {
         let mut test_run = TestRun::new()
-            .offer("steady", "list", Load { us, ..Load::of(100) })
+            .offer("steady", "list", Load { us, ..Load::ok(100) })
             .with_objective("fast", "p95(list) < 50ms");
         test_run.edit(|manifest| manifest.schema_version = 2);
         if stalled {

@@ -16,7 +16,7 @@ fn any_load() -> impl Strategy<Value = Load> {
         dropped_generator_late: late,
         us,
         lag_us,
-        ..Load::of(ok)
+        ..Load::ok(ok)
     })
 }
 

@@ -35,7 +35,7 @@ fn an_overloaded_target_has_the_rate_at_which_it_answers() {
 fn what_ended_in_a_window_counts_there_whenever_it_was_due() {
     let of = |objective: &str| {
         let mut test_run =
-            TestRun::new().offer("warm-up", "list", Load::of(100)).offer("steady", "list", Load::of(100));
+            TestRun::new().offer("warm-up", "list", Load::ok(100)).offer("steady", "list", Load::ok(100));
         test_run.end_from_warm_up(12, 600);
         observed(test_run, objective)
     };
@@ -52,7 +52,7 @@ fn a_rate_near_its_bound_is_not_shown() {
     let varied = || {
         let mut test_run = TestRun::new();
         (10..70).for_each(|second| {
-            test_run.offer_once(second, "list", Load::of(90 + u64::from(second * 7 % 20)));
+            test_run.offer_once(second, "list", Load::ok(90 + u64::from(second * 7 % 20)));
         });
         test_run
     };
@@ -68,7 +68,7 @@ fn a_rate_near_its_bound_is_not_shown() {
 #[test]
 fn failures_are_throughput_and_no_goodput() {
     let of = |objective: &str| {
-        let load = Load { failed: 10, ..Load::of(90) };
+        let load = Load { failed: 10, ..Load::ok(90) };
         observed(TestRun::new().offer("steady", "list", load), objective)
     };
     assert_eq!(of("throughput(list) > 1/s"), 100.0);
@@ -79,7 +79,7 @@ fn failures_are_throughput_and_no_goodput() {
 
 #[test]
 fn a_target_that_answers_nothing_has_a_rate_of_zero() {
-    let dead = Load { failed: 100, outcome: Outcome::Cancelled, ..Load::of(0) };
+    let dead = Load { failed: 100, outcome: Outcome::Cancelled, ..Load::ok(0) };
     let of = |objective: &str| verdict_on(TestRun::new().offer("steady", "list", dead), objective);
     assert_eq!(of("throughput(list) >= 10/s"), FAIL);
 }
@@ -87,7 +87,7 @@ fn a_target_that_answers_nothing_has_a_rate_of_zero() {
 /// What was due in a second is not evidence of when it ended in it: a file of version 5 has the second alone.
 #[test]
 fn an_older_file_counts_the_second_of_a_boundary_in_proportion_and_says_so() {
-    let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
+    let mut test_run = TestRun::new().offer("steady", "list", Load::ok(100));
     test_run.workload.phases[0].end = std::time::Duration::from_millis(10_250);
     test_run.workload.phases[1].start = std::time::Duration::from_millis(10_250);
     test_run.edit(|manifest| manifest.schema_version = 5);
@@ -102,9 +102,9 @@ fn an_older_file_counts_the_second_of_a_boundary_in_proportion_and_says_so() {
 #[test]
 fn drops_at_the_limit_on_virtual_users_do_not_excuse_a_target_that_does_not_keep_up() {
     let of = |every: usize| {
-        let mut test_run = TestRun::new().offer("steady", "list", Load::of(70));
+        let mut test_run = TestRun::new().offer("steady", "list", Load::ok(70));
         (20..70).step_by(every).for_each(|second| {
-            test_run.offer_once(second, "list", Load { dropped_vu_limit: 200, ..Load::of(0) });
+            test_run.offer_once(second, "list", Load { dropped_vu_limit: 200, ..Load::ok(0) });
         });
         test_run.stall(10..70, 90_000);
         verdict_on(test_run, "goodput(list) >= 75/s")
@@ -116,12 +116,12 @@ fn drops_at_the_limit_on_virtual_users_do_not_excuse_a_target_that_does_not_keep
 /// An arrival that the generator dropped may have been answered, unless the target did not keep up with the others.
 #[test]
 fn late_drops_leave_a_rate_open_where_the_target_kept_up() {
-    let late = Load { dropped_generator_late: 30, ..Load::of(70) };
+    let late = Load { dropped_generator_late: 30, ..Load::ok(70) };
     let of = |objective: &str| verdict_on(TestRun::new().offer("steady", "list", late), objective);
     assert_eq!(of("throughput(list) >= 90/s"), Verdict::Invalid);
     assert_eq!(of("throughput(list) >= 110/s"), FAIL);
     let mut busy = TestRun::overloaded(260, 195);
-    let dropped = Load { dropped_generator_late: 100, ..Load::of(0) };
+    let dropped = Load { dropped_generator_late: 100, ..Load::ok(0) };
     (10..70).for_each(|second| busy.offer_once(second, "list", dropped));
     assert_eq!(verdict_on(busy, "throughput(list, phase = steady) >= 230/s"), FAIL);
 }

@@ -18,7 +18,7 @@ fn observe(test_run: &mut TestRun, series: &SeriesKey, value: impl Fn(u64) -> f6
 }
 
 fn offered() -> TestRun {
-    TestRun::new().offer("warm-up", "list", Load::of(100)).offer("steady", "list", Load::of(100))
+    TestRun::new().offer("warm-up", "list", Load::ok(100)).offer("steady", "list", Load::ok(100))
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn key(name: &str, kind: MetricKind) -> MetricKey {
 
 /// A run of a minute with 100 requests a second, and this metric's values in each of its seconds.
 fn with_values(name: &str, kind: MetricKind, values: &[f64]) -> TestRun {
-    let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
+    let mut test_run = TestRun::new().offer("steady", "list", Load::ok(100));
     for second in 10..70 {
         values.iter().for_each(|value| test_run.run.add_to_metric(&key(name, kind), second, *value));
     }
@@ -77,7 +77,7 @@ fn percentiles_and_rates_are_decided_by_their_shares() {
 #[test]
 fn a_share_that_the_sample_cannot_decide_is_inconclusive_where_k6_says_yes_or_no() {
     let mut run = asked(
-        TestRun::new().offer("steady", "list", Load::of(100)),
+        TestRun::new().offer("steady", "list", Load::ok(100)),
         "errors",
         MetricStatistic::NonzeroShare,
         Bound(Comparison::Below, 0.05),
@@ -118,7 +118,7 @@ fn a_mean_is_decided_by_six_batches() {
     let mean = |run, bound| asked(run, "took", MetricStatistic::Mean, Bound(Comparison::Below, bound));
     let run = mean(mean(run, 2.5), 1.5);
     assert_eq!(claims(&run), [(Verdict::Pass, Some(true)), (Verdict::Fail, Some(false))]);
-    let mut short = TestRun::new().offer("steady", "list", Load::of(100));
+    let mut short = TestRun::new().offer("steady", "list", Load::ok(100));
     (10..40).for_each(|second| short.run.add_to_metric(&key("took", MetricKind::Trend), second, 2.0));
     assert_eq!(claims(&mean(short, 2.5)), [(Verdict::Measured, Some(true))]);
 }
@@ -173,7 +173,7 @@ fn times_that_stalls_may_have_lengthened_leave_a_threshold_open() {
     assert_eq!(claims(&run), [(Verdict::Fail, Some(false))]);
     run.stall(10..70, 5_000);
     for second in 10..70 {
-        run.perturb(second, "list", Load { us: 60_000, ..Load::of(10) });
+        run.perturb(second, "list", Load { us: 60_000, ..Load::ok(10) });
     }
     assert_eq!(
         claims(&run),
@@ -191,7 +191,7 @@ fn a_bound_that_no_share_can_meet_is_violated() {
 
 #[test]
 fn iterations_that_were_never_begun_leave_a_threshold_open_that_k6_takes_as_met() {
-    let dropped = Load { dropped_vu_limit: 40, ..Load::of(60) };
+    let dropped = Load { dropped_vu_limit: 40, ..Load::ok(60) };
     let mut run = TestRun::new().offer("steady", "list", dropped);
     for second in 10..70 {
         (0..60)
@@ -210,7 +210,7 @@ fn iterations_that_were_never_begun_leave_a_threshold_open_that_k6_takes_as_met(
 
 #[test]
 fn dropped_iterations_are_counted_though_no_metric_has_them() {
-    let dropped = Load { dropped_vu_limit: 2, ..Load::of(98) };
+    let dropped = Load { dropped_vu_limit: 2, ..Load::ok(98) };
     let run = TestRun::new().offer("steady", "list", dropped);
     let run = asked(run, "dropped_iterations", MetricStatistic::Sum, Bound(Comparison::Below, 121.0));
     let run = asked(run, "dropped_iterations", MetricStatistic::Sum, Bound(Comparison::Below, 120.0));

@@ -14,7 +14,7 @@ const FAST: &str = "p95(list, phase = steady) < 50ms";
 fn under_way(seconds: u32, objectives: &[(&str, &str)]) -> TestRun {
     let mut test_run = TestRun::new();
     for second in 0..10 + seconds {
-        test_run.offer_once(second, "list", Load::of(100));
+        test_run.offer_once(second, "list", Load::ok(100));
     }
     let asked = objectives.iter().fold(test_run, |run, (name, text)| run.with_objective(name, text));
     asked.killed()
@@ -60,7 +60,7 @@ fn what_a_run_under_way_will_still_have_is_no_finding() {
 #[test]
 fn an_objective_whose_phase_has_not_begun_is_not_decided() {
     let mut warming = TestRun::new().with_objective("fast", FAST);
-    (0..8).for_each(|second| warming.offer_once(second, "list", Load::of(100)));
+    (0..8).for_each(|second| warming.offer_once(second, "list", Load::ok(100)));
     assert_eq!(undecided(&warming.killed()), ["fast"]);
 }
 
@@ -68,7 +68,7 @@ fn an_objective_whose_phase_has_not_begun_is_not_decided() {
 fn an_early_look_does_not_pass_what_has_not_failed_yet() {
     let mut test_run = under_way(50, &[("sound", "error_rate(list, phase = steady) < 10%")]);
     assert_eq!(undecided(&test_run), ["sound"]);
-    let fail = |second: u32| test_run.offer_once(second, "list", Load { failed: 1, ..Load::of(99) });
+    let fail = |second: u32| test_run.offer_once(second, "list", Load { failed: 1, ..Load::ok(99) });
     [11, 20, 29, 38, 47, 56].into_iter().for_each(fail);
     assert_eq!(undecided(&test_run), [""; 0]);
 }
@@ -84,7 +84,7 @@ fn what_is_in_flight_may_end_in_either_way() {
 
 #[test]
 fn the_verdict_on_a_run_that_was_decided_is_at_the_level_that_its_looks_share() {
-    let mut test_run = TestRun::new().offer("steady", "list", Load::of(100)).with_objective("fast", FAST);
+    let mut test_run = TestRun::new().offer("steady", "list", Load::ok(100)).with_objective("fast", FAST);
     let at = |second| Duration::from_secs(second);
     test_run.workload.until_decided = Some(UntilDecided::new(vec![at(25), at(40), at(55)], Vec::new()));
     let decided = test_run.ended(Ending::Decided, 40_210);
@@ -98,7 +98,7 @@ fn the_verdict_on_a_run_that_was_decided_is_at_the_level_that_its_looks_share() 
 
 #[test]
 fn a_confidence_below_the_usual_one_in_a_file_is_not_believed() {
-    let mut test_run = TestRun::new().offer("steady", "list", Load::of(100)).with_objective("fast", FAST);
+    let mut test_run = TestRun::new().offer("steady", "list", Load::ok(100)).with_objective("fast", FAST);
     for confidence in [0.5, -1.0, f64::NAN, 1.0] {
         let until = UntilDecided { confidence, ..UntilDecided::new(Vec::new(), Vec::new()) };
         test_run.workload.until_decided = Some(until);
@@ -110,7 +110,7 @@ fn a_confidence_below_the_usual_one_in_a_file_is_not_believed() {
 #[test]
 fn a_family_shares_its_confidence_among_the_looks() {
     let mut test_run =
-        TestRun::new().offer("steady", "list", Load::of(100)).with_objective("slow", "p95(list) < 1ms");
+        TestRun::new().offer("steady", "list", Load::ok(100)).with_objective("slow", "p95(list) < 1ms");
     test_run.workload.family = Some(0.96);
     test_run.workload.until_decided = Some(UntilDecided::new(vec![Duration::from_secs(9); 3], Vec::new()));
     let share = test_run.judge().claims[0].share.clone();

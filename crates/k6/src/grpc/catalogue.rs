@@ -121,7 +121,7 @@ impl Catalogue {
             return Ok(description);
         }
         reflected.retain(|_, description| description.strong_count() > 0);
-        let mut held = HeldBytes::of(budget);
+        let mut held = HeldBytes::new(budget);
         held.grow(described.decoded_bytes).map_err(|error| SchemaError(error.to_string()))?;
         let mut schemas = Schemas::default();
         descriptions::add_set(&mut schemas, ONLY, &described.set)?;

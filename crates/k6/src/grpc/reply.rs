@@ -115,7 +115,7 @@ impl GrpcReply {
     /// Of a complete response.
     pub(crate) fn of_response(call: &GrpcCall, response: &Response, most_bytes: usize) -> GrpcReply {
         let headers = response.headers.view();
-        let mut reply = match Status::of(&headers) {
+        let mut reply = match Status::from_trailers(&headers) {
             Some(status) => {
                 let mut text = String::new();
                 status.text_into(&mut text);
@@ -150,7 +150,7 @@ impl GrpcReply {
     pub(crate) fn held_by(mut self, memory: ResponseMemory<'_>) -> GrpcReply {
         let details = self.details.as_ref().map_or(0, String::len);
         let raw: usize = self.raw.iter().map(Vec::len).sum();
-        let mut held = HeldBytes::of(memory.budget);
+        let mut held = HeldBytes::new(memory.budget);
         let bytes = self.message.len() + self.text.len() + details + raw;
         let grown =
             memory.grow(&mut held, bytes).and_then(|()| memory.grow(&mut held, fields_bytes(&self.fields)));

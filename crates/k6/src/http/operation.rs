@@ -174,7 +174,7 @@ impl HttpOperation {
                 self.next(end.response)
             }
         };
-        let mut held = HeldBytes::of(end.memory.budget);
+        let mut held = HeldBytes::new(end.memory.budget);
         let body = match followed {
             Ok(Next::Hop) => return NextHop::Follow,
             Ok(Next::None) => self.body(end, &mut held),
@@ -249,7 +249,7 @@ impl HttpOperation {
 
     /// Make the request that a redirect leads to the current one.
     fn follow(&mut self, status: u16, location: &str) -> Result<Next, Failure> {
-        let redirect = Redirect::of(&self.request, status, location)?;
+        let redirect = Redirect::follow(&self.request, status, location)?;
         if redirect.hands_on_body(&self.request) {
             self.withheld.get_or_insert_default().has_body = true;
             return Ok(Next::None);

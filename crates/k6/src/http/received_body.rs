@@ -79,7 +79,7 @@ mod tests {
 
     fn within(total: usize, response: &Response, most: usize) -> Result<(Vec<u8>, HeldBytes), Failure> {
         let budget = BodyBudget::new(total);
-        let mut held = HeldBytes::of(&budget);
+        let mut held = HeldBytes::new(&budget);
         let memory = ResponseMemory { budget: &budget, collect: &|| {} };
         body(memory, &mut held, response, most).map(|body| (body, held))
     }

@@ -40,7 +40,7 @@ pub(crate) struct Redirect {
 
 impl Redirect {
     /// What a response of this status to `request` asks for.
-    pub(crate) fn of(request: &HttpRequest, status: u16, location: &str) -> Result<Redirect, Failure> {
+    pub(crate) fn follow(request: &HttpRequest, status: u16, location: &str) -> Result<Redirect, Failure> {
         let url = request.url.join(location).map_err(|error| {
             Failure::new(1000, format!("failed to parse Location header {location:?}: {error}"))
         })?;

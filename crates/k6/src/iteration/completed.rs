@@ -15,7 +15,7 @@ use crate::http::{
 };
 use crate::metrics::Builtin;
 use crate::script::{Level, LogLine};
-use crate::vu::{AskedFor, Ended, Operation, OperationSlot, Vu};
+use crate::vu::{Ended, EngineRequests, Operation, OperationSlot, Vu};
 
 /// The longest name of a row, in bytes; further ones of the same beginning are the same row.
 const LONGEST_NAME: usize = 4 << 10;
@@ -45,7 +45,7 @@ pub(super) fn ask(vu: &Vu, context: &mut Context<'_>) -> Result<(), String> {
 
 /// Count what was added to metrics, and checks.
 pub(super) fn count(vu: &Vu, context: &mut Context<'_>) {
-    let AskedFor { samples, values, checks, .. } = &mut *vu.asked.borrow_mut();
+    let EngineRequests { samples, values, checks, .. } = &mut *vu.asked.borrow_mut();
     let registry = &mut *vu.shared.registry.borrow_mut();
     for (series, value) in samples.drain(..) {
         registry.add_value(series, value, context);

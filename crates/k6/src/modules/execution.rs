@@ -155,7 +155,7 @@ fn scenario(scope: Scope<'_>) -> Result<Value<'_>, Thrown> {
 
 fn count_of<'js>(call: &Call<'js, '_>, counted: Counted) -> Result<Value<'js>, Thrown> {
     let vu = calling_vu(call.scope(), "instance")?;
-    Ok(call.scope().number(vu.shared.script.counts().of(counted) as f64))
+    Ok(call.scope().number(vu.shared.script.counts().count(counted) as f64))
 }
 
 fn instance(scope: Scope<'_>) -> Result<Value<'_>, Thrown> {

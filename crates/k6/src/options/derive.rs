@@ -46,7 +46,7 @@ pub fn consolidate(layers: impl IntoIterator<Item = Layer>) -> Result<Consolidat
     let described = scenarios_of(&options, &mut notes)?;
     check(&options, &described)?;
     let mut scenarios: Vec<_> =
-        described.iter().filter_map(|(name, scenario)| ScenarioShape::of(name, scenario)).collect();
+        described.iter().filter_map(|(name, scenario)| ScenarioShape::from_options(name, scenario)).collect();
     scenarios.sort_by_key(|scenario| scenario.start);
     let offered: Vec<_> = scenarios.iter().filter_map(|scenario| scenario.part(&part)).collect();
     Ok(ConsolidatedOptions { options, scenarios, offered, part, notes })

@@ -44,7 +44,7 @@ pub struct ScenarioShape {
 
 impl ScenarioShape {
     /// The shape of a scenario whose options have no problems; none if it has no executor.
-    pub(super) fn of(name: &str, options: &ScenarioOptions) -> Option<ScenarioShape> {
+    pub(super) fn from_options(name: &str, options: &ScenarioOptions) -> Option<ScenarioShape> {
         let executor = executor(options)?;
         let preallocated_vus = count(options.pre_allocated_vus, 0);
         let max_vus =

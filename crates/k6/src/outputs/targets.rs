@@ -81,7 +81,8 @@ fn csv(argument: &str, variables: &BTreeMap<String, String>) -> Result<ValueTarg
     } else if !argument.is_empty() {
         file = argument;
     }
-    let known = |name: &str| CsvTimeFormat::of(name).ok_or_else(|| OutputError::TimeFormat(name.to_owned()));
+    let known =
+        |name: &str| CsvTimeFormat::from_name(name).ok_or_else(|| OutputError::TimeFormat(name.to_owned()));
     let times = time_format.map(known).transpose()?;
     Ok(ValueTarget { format: ValueFormat::Csv(times.unwrap_or_default()), path: path(file) })
 }

@@ -25,6 +25,6 @@ impl Measured {
 
 impl Aggregates for Measured {
     fn aggregate(&self, aggregation: Aggregation) -> f64 {
-        aggregation.statistic(self.kind).of(&self.sums, self.duration)
+        aggregation.statistic(self.kind).value(&self.sums, self.duration)
     }
 }

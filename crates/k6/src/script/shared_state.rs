@@ -19,7 +19,7 @@ pub struct TestRequests {
 
 /// What a script has asked of its whole test in one process.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AskedOfTest {
+pub struct TestOutcome {
     /// The message of the abort that it has asked for.
     pub abort: Option<String>,
     /// Whether it has marked its test as failed.
@@ -32,8 +32,8 @@ pub struct AskedOfTest {
 
 impl TestRequests {
     /// What was asked for so far.
-    pub fn asked(&self) -> AskedOfTest {
-        AskedOfTest {
+    pub fn asked(&self) -> TestOutcome {
+        TestOutcome {
             abort: self.abort_message().map(str::to_owned),
             is_marked_failed: self.is_marked_failed(),
             has_sent: self.has_sent.load(Ordering::Relaxed),
@@ -42,7 +42,7 @@ impl TestRequests {
     }
 
     /// The same was asked for in another process.
-    pub fn ask_too(&self, elsewhere: AskedOfTest) {
+    pub fn ask_too(&self, elsewhere: TestOutcome) {
         if let Some(message) = elsewhere.abort {
             self.abort(message);
         }
@@ -112,13 +112,13 @@ impl InstanceCounts {
         self.0[counted as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn of(&self, counted: Counted) -> u64 {
+    pub(crate) fn count(&self, counted: Counted) -> u64 {
         self.0[counted as usize].load(Ordering::Relaxed)
     }
 
     /// Iterations that are under way.
     pub(crate) fn under_way(&self) -> u64 {
-        let over = self.of(Counted::Completed) + self.of(Counted::Interrupted);
-        self.of(Counted::Begun).saturating_sub(over)
+        let over = self.count(Counted::Completed) + self.count(Counted::Interrupted);
+        self.count(Counted::Begun).saturating_sub(over)
     }
 }

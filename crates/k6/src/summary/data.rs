@@ -31,7 +31,7 @@ impl Contains {
 
     /// What k6 calls so; none for any other text.
     #[must_use]
-    pub fn of(name: &str) -> Option<Contains> {
+    pub fn from_name(name: &str) -> Option<Contains> {
         Self::ALL.iter().find(|(_, known)| *known == name).map(|(contains, _)| *contains)
     }
 }

@@ -92,7 +92,7 @@ impl CsvTimeFormat {
 
     /// The format that `K6_CSV_TIME_FORMAT` names; none for any other text.
     #[must_use]
-    pub fn of(name: &str) -> Option<CsvTimeFormat> {
+    pub fn from_name(name: &str) -> Option<CsvTimeFormat> {
         Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, format)| *format)
     }
 }

@@ -28,7 +28,7 @@ impl TimeUnit {
 
     /// The unit that `summaryTimeUnit` names (`s`, `ms`, `us`); none for any other text.
     #[must_use]
-    pub fn of(name: &str) -> Option<TimeUnit> {
+    pub fn from_name(name: &str) -> Option<TimeUnit> {
         Self::ALL.iter().find(|(_, option, _, _)| *option == name).map(|(unit, ..)| *unit)
     }
 

@@ -157,7 +157,7 @@ fn metrics_are_announced_as_k6_announces_them() {
             let definition = MetricDefinition {
                 name: data["name"].as_str().unwrap().to_owned(),
                 kind: data["type"].as_str().unwrap().parse::<MetricKind>().unwrap(),
-                contains: Contains::of(data["contains"].as_str().unwrap()).unwrap(),
+                contains: Contains::from_name(data["contains"].as_str().unwrap()).unwrap(),
             };
             let thresholds: Vec<ThresholdLine> = texts(&data["thresholds"]).map(threshold_of).collect();
             let part = |given: &Value| PartLine {
@@ -256,10 +256,10 @@ fn csv_has_the_times_that_were_asked_for() {
         ("rfc3339", "2026-11-23T09:15:30+01:00"),
         ("rfc3339_nano", "2026-11-23T09:15:30.262409353+01:00"),
     ] {
-        let columns = CsvColumns::new([], CsvTimeFormat::of(name).unwrap());
+        let columns = CsvColumns::new([], CsvTimeFormat::from_name(name).unwrap());
         let time = SampleTime { unix_ns: 1_795_421_730_262_409_353, offset_s: 3600 };
         let sample = Sample { metric: "m", time, value: 1.0, tags: &none, metadata: &none };
         assert_eq!(columns.line(&sample), format!("m,{expected},1.000000,,"));
     }
-    assert_eq!(CsvTimeFormat::of("bogus"), None);
+    assert_eq!(CsvTimeFormat::from_name("bogus"), None);
 }

@@ -124,7 +124,7 @@ impl Recording {
             },
             options: SummaryOptions {
                 trend_stats: stats.map(|stat| stat.as_str().unwrap().to_owned()).collect(),
-                time_unit: TimeUnit::of(options["summaryTimeUnit"].as_str().unwrap()),
+                time_unit: TimeUnit::from_name(options["summaryTimeUnit"].as_str().unwrap()),
                 no_color: options["noColor"] == true,
             },
             setup_data: given.get("setup_data").cloned(),
@@ -141,7 +141,7 @@ impl Recording {
         let definition = |(name, metric): (&String, &Value)| MetricDefinition {
             name: name.clone(),
             kind: MetricKind::from_str(metric["type"].as_str().unwrap()).unwrap(),
-            contains: Contains::of(metric["contains"].as_str().unwrap()).unwrap(),
+            contains: Contains::from_name(metric["contains"].as_str().unwrap()).unwrap(),
         };
         whole.map(definition).collect()
     }

@@ -14,7 +14,7 @@ use crate::recording::{Recording, file, names};
 /// What the recording's name says of how it was made: `SCRIPT-MODE` or `SCRIPT-MODE-colours`.
 fn shown(recording: &Recording) -> String {
     let colours = if recording.name.ends_with("-colours") { Colours::On } else { Colours::Off };
-    let mode = recording.name.split('-').nth(1).and_then(SummaryMode::of);
+    let mode = recording.name.split('-').nth(1).and_then(SummaryMode::from_name);
     summary_text(&recording.summary(), mode.unwrap_or_default(), colours)
 }
 
@@ -36,8 +36,8 @@ fn every_summary_is_that_of_k6_byte_for_byte() {
 #[test]
 fn a_disabled_summary_is_empty() {
     let summary = Recording::read("shop-compact").summary();
-    assert_eq!(summary_text(&summary, SummaryMode::of("disabled").unwrap(), Colours::On), "");
-    assert_eq!(SummaryMode::of("brief"), None);
+    assert_eq!(summary_text(&summary, SummaryMode::from_name("disabled").unwrap(), Colours::On), "");
+    assert_eq!(SummaryMode::from_name("brief"), None);
 }
 
 /// A metric of each kind and each contents, all of whose values are this one.

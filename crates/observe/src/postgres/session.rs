@@ -43,7 +43,7 @@ impl Session {
     /// Connects; `own` is what former sessions of the observer did.
     pub(super) fn connect(url: &str, own: OwnTransactions) -> Result<Session, QueryError> {
         // The parser's own message may show parts of the URL.
-        let request = TlsRequest::of(url);
+        let request = TlsRequest::from_url(url);
         let mut config: Config = request.url.parse().map_err(|_| QueryError::Url)?;
         config.application_name("plimsoll");
         let tls = request.connector().map_err(QueryError::Broken)?;

@@ -23,7 +23,7 @@ pub(super) struct TlsRequest {
 
 impl TlsRequest {
     /// `verify-ca` and `verify-full` both verify the name too; the driver itself has neither.
-    pub(super) fn of(url: &str) -> TlsRequest {
+    pub(super) fn from_url(url: &str) -> TlsRequest {
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
         let mut asked = TlsRequest { url: String::new(), is_verified: false, authorities: None };
         let mut rest = Vec::new();
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn what_the_driver_does_not_know_is_taken_out_of_the_url() {
         let asked = |url: &str| {
-            let asked = TlsRequest::of(url);
+            let asked = TlsRequest::from_url(url);
             (asked.url, asked.is_verified, asked.authorities)
         };
         assert_eq!(asked("postgresql://a@b/c"), ("postgresql://a@b/c".to_owned(), false, None));
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn authorities_that_cannot_be_read_are_named() {
-        let asked = TlsRequest::of("postgresql://b?sslmode=verify-full&sslrootcert=/no/such/file.pem");
+        let asked = TlsRequest::from_url("postgresql://b?sslmode=verify-full&sslrootcert=/no/such/file.pem");
         assert!(asked.connector().err().unwrap().contains("/no/such/file.pem"));
     }
 }

@@ -31,12 +31,12 @@ pub(super) fn read(root: &Section<'_>, workload: &Workload) -> Vec<Objective> {
     let scenarios = root.tables("scenarios", "a scenario");
     let endpoints = scenarios.iter().flat_map(every_step).filter_map(|step| name(&step)).collect();
     let scenarios = scenarios.iter().filter_map(name).collect();
-    read_among(root, &KnownNames { endpoints: Some(endpoints), scenarios, ..KnownNames::of(workload) })
+    read_among(root, &KnownNames { endpoints: Some(endpoints), scenarios, ..KnownNames::collect(workload) })
 }
 
 /// Read the objectives of a policy, which is beside a script: its endpoints are named while it runs.
 pub(super) fn read_of_script(root: &Section<'_>, workload: &Workload) -> Vec<Objective> {
-    read_among(root, &KnownNames::of(workload))
+    read_among(root, &KnownNames::collect(workload))
 }
 
 /// The objectives that options `--objective` give, about a workload whose steps are known; those of scripts and imports are
@@ -47,7 +47,7 @@ pub(super) fn read_of_script(root: &Section<'_>, workload: &Workload) -> Vec<Obj
 pub fn asked(workload: &Workload, asks: &[String]) -> Result<Vec<Objective>, PlanErrors> {
     let endpoints: BTreeSet<String> = workload.steps().map(|step| step.name.clone()).collect();
     let endpoints = Some(endpoints).filter(|endpoints| !endpoints.is_empty());
-    let known = KnownNames { endpoints, ..KnownNames::of(workload) };
+    let known = KnownNames { endpoints, ..KnownNames::collect(workload) };
     let mut objectives = Vec::new();
     for (at, text) in (workload.objectives.len() + 1..).zip(asks) {
         let issues = Issues::new("--objective", text);
@@ -66,7 +66,7 @@ pub fn asked(workload: &Workload, asks: &[String]) -> Result<Vec<Objective>, Pla
 fn read_among(root: &Section<'_>, known: &KnownNames) -> Vec<Objective> {
     let mut objectives = Vec::new();
     for item in root.entries("objectives") {
-        let Some(written) = WrittenObjective::of(&item) else { continue };
+        let Some(written) = WrittenObjective::read(&item) else { continue };
         let is_endpoint = |name: &str| match &known.endpoints {
             Some(endpoints) => endpoints.contains(name),
             None => !is_series(name),
@@ -96,7 +96,7 @@ struct WrittenObjective<'a> {
 }
 
 impl<'a> WrittenObjective<'a> {
-    fn of(item: &Item<'a>) -> Option<WrittenObjective<'a>> {
+    fn read(item: &Item<'a>) -> Option<WrittenObjective<'a>> {
         if !item.is_table() {
             return Some(WrittenObjective { text: item.text()?, span: item.span(), abort_after: None });
         }
@@ -122,13 +122,17 @@ impl KnownNames {
     /// The names in the workload, those of endpoints too.
     pub(super) fn with_endpoints(workload: &Workload) -> KnownNames {
         let endpoints = workload.steps().map(|step| step.name.clone()).collect();
-        KnownNames { endpoints: Some(endpoints), ..KnownNames::of(workload) }
+        KnownNames { endpoints: Some(endpoints), ..KnownNames::collect(workload) }
     }
 
     /// The names of a run that has no plan.
     pub(super) fn measured(workload: &Workload, endpoints: &[String], scenarios: &[String]) -> KnownNames {
         let of = |names: &[String]| names.iter().cloned().collect();
-        KnownNames { endpoints: Some(of(endpoints)), scenarios: of(scenarios), ..KnownNames::of(workload) }
+        KnownNames {
+            endpoints: Some(of(endpoints)),
+            scenarios: of(scenarios),
+            ..KnownNames::collect(workload)
+        }
     }
 
     /// Whether an endpoint has this name.
@@ -137,7 +141,7 @@ impl KnownNames {
     }
 
     /// The names in the workload, without those of endpoints.
-    fn of(workload: &Workload) -> KnownNames {
+    fn collect(workload: &Workload) -> KnownNames {
         KnownNames {
             endpoints: None,
             scenarios: workload.scenarios.iter().map(|scenario| scenario.name.clone()).collect(),

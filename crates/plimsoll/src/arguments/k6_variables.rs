@@ -21,7 +21,7 @@ impl ScriptArguments {
         self.config = self.config.take().or_else(|| of("K6_CONFIG").map(Into::into));
         self.summary_export = self.summary_export.take().or_else(|| of("K6_SUMMARY_EXPORT").map(Into::into));
         if let Some(text) = of("K6_SUMMARY_MODE").filter(|_| self.summary_mode.is_none()) {
-            let mode = SummaryMode::of(text);
+            let mode = SummaryMode::from_name(text);
             self.summary_mode =
                 Some(mode.ok_or_else(|| format!("K6_SUMMARY_MODE '{text}' is not a mode of the summary"))?);
         }

@@ -187,5 +187,5 @@ pub(crate) struct ScriptArguments {
 }
 
 fn summary_mode(text: &str) -> Result<SummaryMode, String> {
-    SummaryMode::of(text).ok_or_else(|| "expected compact, full, legacy or disabled".to_owned())
+    SummaryMode::from_name(text).ok_or_else(|| "expected compact, full, legacy or disabled".to_owned())
 }

@@ -94,7 +94,7 @@ pub(crate) struct LeaksArguments {
 impl LeaksArguments {
     /// What must be excluded in a run of this plan.
     pub(crate) fn margin_of(&self, workload: &Workload) -> LeakMargin {
-        let LeakMargin { share, .. } = LeakMargin::of(workload);
+        let LeakMargin { share, .. } = LeakMargin::for_workload(workload);
         LeakMargin { share: self.margin.unwrap_or(share), step_bytes: self.step }
     }
 }

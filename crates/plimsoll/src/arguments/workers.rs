@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use conduct::asked_workers::{AskedWorker, AskedWorkers, WorkerPlaces};
+use conduct::worker_options::{ListedWorker, WorkerOptions, WorkerPlaces};
 
 pub(super) const WORKER_EXAMPLES: &str = "\
 Examples:
@@ -25,7 +25,7 @@ pub(crate) struct WorkersArguments {
     ///
     /// With `,weight=2` it offers twice as much as one without a weight.
     #[arg(long = "worker", value_name = "HOST:PORT[,weight=N]", value_parser = asked_worker)]
-    pub(crate) addresses: Vec<AskedWorker>,
+    pub(crate) addresses: Vec<ListedWorker>,
     /// The keys of workers on other machines, as `plimsoll worker --make-keys` writes them
     #[arg(long, value_name = "FILE", requires = "addresses", hide_short_help = true)]
     pub(crate) worker_keys: Option<PathBuf>,
@@ -39,7 +39,7 @@ pub(crate) struct WorkersArguments {
 
 impl WorkersArguments {
     /// The processes that are to offer the load, if this one is not.
-    pub(crate) fn asked(&self) -> Option<AskedWorkers> {
+    pub(crate) fn asked(&self) -> Option<WorkerOptions> {
         let places = match (self.workers, &self.addresses[..]) {
             (Some(count), _) => WorkerPlaces::Here(count),
             (None, []) => return None,
@@ -49,21 +49,21 @@ impl WorkersArguments {
                 token_file: self.worker_token_file.clone(),
             },
         };
-        Some(AskedWorkers { places, patience: Duration::from_secs(self.worker_timeout.into()) })
+        Some(WorkerOptions { places, patience: Duration::from_secs(self.worker_timeout.into()) })
     }
 }
 
 /// The most times that a worker offers what others do.
 const MOST_WEIGHT: u16 = 64;
 
-fn asked_worker(text: &str) -> anyhow::Result<AskedWorker> {
+fn asked_worker(text: &str) -> anyhow::Result<ListedWorker> {
     let (address, option) = text.split_once(',').unwrap_or((text, "weight=1"));
     let Some(weight) = option.strip_prefix("weight=") else {
         bail!("`{option}` is not known: the address is followed by `,weight=N` at most");
     };
     let weight = weight.parse().ok().filter(|weight| (1..=MOST_WEIGHT).contains(weight));
     let weight = weight.with_context(|| format!("a weight is a whole number from 1 to {MOST_WEIGHT}"))?;
-    Ok(AskedWorker { address: address.to_owned(), weight })
+    Ok(ListedWorker { address: address.to_owned(), weight })
 }
 
 #[derive(Debug, Args)]
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_worker_has_an_address_and_may_have_a_weight() {
-        let of = |address: &str, weight| AskedWorker { address: address.to_owned(), weight };
+        let of = |address: &str, weight| ListedWorker { address: address.to_owned(), weight };
         assert_eq!(asked_worker("a:7400").unwrap(), of("a:7400", 1));
         assert_eq!(asked_worker("[::1]:7400,weight=3").unwrap(), of("[::1]:7400", 3));
         for wrong in ["a:7400,weight=0", "a:7400,weight=65", "a:7400,weight=1.5", "a:7400,weight="] {

@@ -14,20 +14,20 @@ use workload::nearest::nearest;
 use crate::outputs::PreopenedReports;
 
 /// A chart by its name, and where it is written; none where the names are asked for.
-pub(super) struct AskedChart(Option<(String, PathBuf)>);
+pub(super) struct ChartRequest(Option<(String, PathBuf)>);
 
-impl AskedChart {
+impl ChartRequest {
     /// What the values of `--chart` ask for.
-    pub(super) fn of(values: &[String]) -> CommandResult<AskedChart> {
+    pub(super) fn parse(values: &[String]) -> CommandResult<ChartRequest> {
         let [name, file] = values else {
             return match values {
-                [] => Ok(AskedChart(None)),
+                [] => Ok(ChartRequest(None)),
                 _ => Err(Failure::usage(anyhow!("a chart needs a file: --chart NAME FILE.svg"))),
             };
         };
         let path = PathBuf::from(file);
         match path.extension().and_then(|ending| ending.to_str()) {
-            Some("svg") => Ok(AskedChart(Some((name.clone(), path)))),
+            Some("svg") => Ok(ChartRequest(Some((name.clone(), path)))),
             Some("png") => Err(Failure::usage(anyhow!(
                 "a chart is written as SVG: --chart {name} FILE.svg; `rsvg-convert --output FILE.png FILE.svg` makes a PNG of it"
             ))),

@@ -46,7 +46,7 @@ fn objects(
     let asked = &pods_of(&arguments.kubernetes.pods, pods);
     let image = asked.image.clone().ok_or_else(|| needs("--image"))?;
     let here = std::env::current_dir().context("the current folder is not known").map_err(Failure::own)?;
-    let layout = Layout::of(
+    let layout = Layout::new(
         &here,
         &std::path::absolute(&arguments.script).map_err(Failure::usage)?,
         script.files.clone(),

@@ -54,7 +54,7 @@ struct Seen {
 
 impl Seen {
     fn of(stored: &StoredRun) -> Result<Seen, ReadError> {
-        let figures = Figures::of(&stored.run, &stored.workload)?;
+        let figures = Figures::fold(&stored.run, &stored.workload)?;
         let mut seen = Seen { outcomes: BTreeMap::new(), ok: Histogram::new() };
         for row in figures.endpoints().filter(|row| *row.key.phase != *Key::SETUP) {
             seen.ok.merge(&row.ok);

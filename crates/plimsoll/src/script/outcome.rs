@@ -43,7 +43,7 @@ pub(super) fn of(sealed: &SealedRun, loaded: &LoadedScript) -> CommandResult<Scr
     let script =
         FinishedScript { script: &loaded.script, options: &loaded.options, thresholds: &loaded.thresholds };
     let terminals = Terminals { stdout: Stream::Output.is_terminal(), stderr: Stream::Error.is_terminal() };
-    let results = RunResults::of(&run, script, terminals).map_err(Failure::own)?;
+    let results = RunResults::read(&run, script, terminals).map_err(Failure::own)?;
     let requests = loaded.script.requests();
     Ok(ScriptOutcome {
         results,

@@ -10,7 +10,7 @@ use conduct::failure::{CommandResult, Failure};
 use conduct::workers::{ConnectedWorkers, HandOver, HandedJob, NotedFiles, Served};
 use conduct::{reflection, screen};
 use engine::Program;
-use k6::{AskedOfTest, LoadedScript, ReadingProcess, Script, ScriptInputs};
+use k6::{LoadedScript, ReadingProcess, Script, ScriptInputs, TestOutcome};
 
 use super::loading::{behaviour, load, plan};
 use super::log::ScriptLog;
@@ -49,7 +49,7 @@ pub(super) fn set_up(workers: ConnectedWorkers, loaded: &LoadedScript) -> Connec
     let script = loaded.script.clone();
     workers.set_up_with(data).with_outcome_reader(Box::new(move |outcome| {
         // A worker of this version says nothing else.
-        let asked: AskedOfTest = serde_json::from_value(outcome).unwrap_or_default();
+        let asked: TestOutcome = serde_json::from_value(outcome).unwrap_or_default();
         script.requests().ask_too(asked);
     }))
 }

@@ -1,6 +1,6 @@
 //! `plimsoll ab`: pairs of runs of two arms, from the file to the verdict, and what goes wrong on the way.
 
-mod carried;
+mod carry_over;
 mod imported;
 
 use std::fs;

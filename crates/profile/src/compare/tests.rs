@@ -22,7 +22,7 @@ fn cpu(text: &str) -> Profile {
 
 fn compared(base: (&Profile, Option<u64>), new: (&Profile, Option<u64>)) -> Result<Comparison, CompareError> {
     let [base_view, new_view] =
-        [base.0, new.0].map(|profile| View::of(profile, ViewOptions::default()).expect("it has types"));
+        [base.0, new.0].map(|profile| View::new(profile, ViewOptions::default()).expect("it has types"));
     compare(Side { view: &base_view, requests: base.1 }, Side { view: &new_view, requests: new.1 })
 }
 
@@ -169,10 +169,10 @@ fn allocations_have_fewer_samples_than_objects() {
 fn windows_of_accumulating_values_are_differences_and_never_negative() {
     let (start, end) = (heap(100), heap(250));
     let window = since(&start, &end).expect("they fit");
-    let view = View::of(&window, ViewOptions::default()).expect("it has types");
+    let view = View::new(&window, ViewOptions::default()).expect("it has types");
     assert_eq!(view.total(), 150 * (512 << 10));
     let inuse = ViewOptions { sample_type: Some("inuse_space"), focus: None };
-    assert_eq!(View::of(&window, inuse).expect("it has it").total(), 0, "nothing more is in use");
+    assert_eq!(View::new(&window, inuse).expect("it has it").total(), 0, "nothing more is in use");
     let backwards = since(&end, &start).expect_err("allocations never shrink");
     assert!(backwards.to_string().starts_with("`alloc_objects` is less at the end than at the start"));
     assert!(since(&start, &cpu("a 1")).is_err(), "their sample types differ");

@@ -64,7 +64,7 @@ fn a_minimal_profile_is_read_with_its_records_in_any_order() {
     let raw = Raw([raw.0, Raw::minimal().0].concat()).number(field::COMMENT, 2).number(99, 5);
     let profile = read(&raw.0).expect("it is valid");
     assert_eq!(profile.comments, ["ns"]);
-    let view = View::of(&profile, ViewOptions::default()).expect("it has one type");
+    let view = View::new(&profile, ViewOptions::default()).expect("it has one type");
     let rows = top(&view, TopOptions::default()).rows;
     assert_eq!(
         (rows[0].name.as_str(), rows[0].flat, rows[0].cumulative),
@@ -221,9 +221,9 @@ proptest! {
         let profile = folded(&[("samples", "count"), ("cpu", "nanoseconds")], &lines.collect::<String>());
         let again = read(&encode(&profile)).expect("it is valid");
         prop_assert!(again.samples().eq(profile.samples()));
-        let view = View::of(&again, ViewOptions::default()).expect("it has types");
+        let view = View::new(&again, ViewOptions::default()).expect("it has types");
         let _no_panic = top(&view, TopOptions::default());
-        let _no_panic = crate::CallTree::of(&view);
+        let _no_panic = crate::CallTree::build(&view);
     }
 
     #[test]
@@ -232,7 +232,7 @@ proptest! {
         let at = at.index(bytes.len());
         bytes[at] = to;
         if let Ok(profile) = read(&bytes) {
-            let view = View::of(&profile, ViewOptions::default()).expect("it has types");
+            let view = View::new(&profile, ViewOptions::default()).expect("it has types");
             let _no_panic = top(&view, TopOptions::default());
         }
     }

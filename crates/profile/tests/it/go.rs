@@ -98,11 +98,11 @@ fn same_top(view: &View<'_>, arguments: &[&str], file: &str) {
 fn totals_and_the_top_twenty_equal_those_of_go_tool_pprof() {
     for file in ["cpu", "heap", "allocs", "mutex", "block", "goroutine", "threadcreate"] {
         let profile = captured().read(file);
-        same_top(&View::of(&profile, ViewOptions::default()).unwrap(), &[], file);
+        same_top(&View::new(&profile, ViewOptions::default()).unwrap(), &[], file);
         for counted in &profile.sample_types {
             let options = ViewOptions { sample_type: Some(&counted.name), focus: None };
             let index = format!("-sample_index={}", counted.name);
-            same_top(&View::of(&profile, options).unwrap(), &[&index], file);
+            same_top(&View::new(&profile, options).unwrap(), &[&index], file);
         }
     }
 }
@@ -111,7 +111,7 @@ fn totals_and_the_top_twenty_equal_those_of_go_tool_pprof() {
 fn a_focus_selects_the_functions_that_go_tool_pprof_selects() {
     for (file, focus) in [("cpu", "light$"), ("allocs", "Piece"), ("heap", "net/http"), ("cpu", "load.go")] {
         let profile = captured().read(file);
-        let view = View::of(&profile, ViewOptions { sample_type: None, focus: Some(focus) }).unwrap();
+        let view = View::new(&profile, ViewOptions { sample_type: None, focus: Some(focus) }).unwrap();
         same_top(&view, &[&format!("-focus={focus}")], file);
     }
 }
@@ -125,7 +125,7 @@ fn the_difference_of_two_profiles_equals_that_of_go_tool_pprof() {
         let argument = format!("-base={}", captured().path(&start).display());
         for counted in &end.sample_types {
             let options = ViewOptions { sample_type: Some(&counted.name), focus: None };
-            let view = View::of(&between, options).unwrap();
+            let view = View::new(&between, options).unwrap();
             same_top(&view, &[&argument, &format!("-sample_index={}", counted.name)], file);
         }
         assert!(between.duration_ns > 1_000_000_000, "{file}: the window was longer");
@@ -139,7 +139,7 @@ fn the_sum_of_profiles_equals_that_of_go_tool_pprof() {
     let (one, other) = (captured().read("cpu"), captured().read("cpu.other"));
     let both = profile::merge(&[&one, &other]).unwrap();
     let second = captured().path("cpu.other").display().to_string();
-    same_top(&View::of(&both, ViewOptions::default()).unwrap(), &[&second], "cpu");
+    same_top(&View::new(&both, ViewOptions::default()).unwrap(), &[&second], "cpu");
     assert_eq!(both.duration_ns, one.duration_ns + other.duration_ns);
 }
 
@@ -147,7 +147,7 @@ fn the_sum_of_profiles_equals_that_of_go_tool_pprof() {
 fn differences_from_a_baseline_equal_those_of_go_tool_pprof() {
     for (base_file, file) in [("cpu.other", "cpu"), ("allocs.start", "allocs"), ("mutex.start", "mutex")] {
         let (base, new) = (captured().read(base_file), captured().read(file));
-        let [base, new] = [&base, &new].map(|profile| View::of(profile, ViewOptions::default()).unwrap());
+        let [base, new] = [&base, &new].map(|profile| View::new(profile, ViewOptions::default()).unwrap());
         let argument = format!("-diff_base={}", captured().path(base_file).display());
         let theirs = oracle_top(&new.value_type().unit, &["-flat", &argument], &captured().path(file));
         let side = |view| Side { view, requests: None };
@@ -171,7 +171,7 @@ fn written_profiles_are_read_by_go_tool_pprof() {
         assert_eq!(profile::read(&bytes).as_ref(), Ok(&profile), "{file} is unchanged when it is read again");
         let name = format!("{file}.written");
         fs::write(captured().path(&name), &bytes).unwrap();
-        same_top(&View::of(&profile, ViewOptions::default()).unwrap(), &[], &name);
+        same_top(&View::new(&profile, ViewOptions::default()).unwrap(), &[], &name);
     }
 }
 
@@ -186,13 +186,13 @@ fn kinds_counts_and_windows_are_recognised() {
     ];
     for (file, kind) in cases {
         let profile = captured().read(file);
-        let view = View::of(&profile, ViewOptions::default()).unwrap();
+        let view = View::new(&profile, ViewOptions::default()).unwrap();
         assert_eq!((view.kind(), view.sampling()), (kind, Sampling::Seen), "{file}");
         assert!(profile.duration_ns >= if kind == Kind::Cpu { 900_000_000 } else { 0 }, "{file}");
     }
     let profile = captured().read("goroutine");
     let goroutines =
-        profile::top(&View::of(&profile, ViewOptions::default()).unwrap(), TopOptions::default());
+        profile::top(&View::new(&profile, ViewOptions::default()).unwrap(), TopOptions::default());
     let waiting = goroutines.rows.iter().find(|row| row.name == "main.waitForever").unwrap();
     assert_eq!((waiting.flat, waiting.cumulative), (0, 5), "five goroutines leak");
 }
@@ -200,8 +200,8 @@ fn kinds_counts_and_windows_are_recognised() {
 #[test]
 fn inlined_and_recursive_functions_are_frames_of_their_own_in_the_tree() {
     let profile = captured().read("cpu");
-    let view = View::of(&profile, ViewOptions::default()).unwrap();
-    let tree = CallTree::of(&view);
+    let view = View::new(&profile, ViewOptions::default()).unwrap();
+    let tree = CallTree::build(&view);
     assert_eq!(tree.root().value, view.total());
     let own: i64 = tree.nodes.iter().map(|node| node.own).sum();
     assert_eq!(own, view.total(), "own values add up to the total");
@@ -232,7 +232,7 @@ fn sampling_that_was_off_is_not_an_empty_measurement() {
     ];
     for (kind, sampling) in cases {
         let profile = profile::read(&target.get(&format!("/debug/pprof/{kind}")).unwrap()).unwrap();
-        let view = View::of(&profile, ViewOptions::default()).unwrap();
+        let view = View::new(&profile, ViewOptions::default()).unwrap();
         assert_eq!(view.sampling(), sampling, "{kind}");
         assert!(sampling == Sampling::Off || view.total() == 0, "{kind}");
     }

@@ -65,7 +65,7 @@ impl Paragraph {
         Paragraph { label: label.into(), text: text.into(), kind: ParagraphKind::Plain }
     }
 
-    pub(crate) fn of(self, kind: ParagraphKind) -> Paragraph {
+    pub(crate) fn with_kind(self, kind: ParagraphKind) -> Paragraph {
         Paragraph { kind, ..self }
     }
 

@@ -69,8 +69,8 @@ fn metrics(all: &[MetricAnswer]) -> Section {
     };
     let table = Table::new("metric", heads, all.iter().map(row));
     let reasons = all.iter().filter(|metric| !metric.because.is_empty());
-    let reasons =
-        reasons.map(|metric| Paragraph::labelled(&metric.name, &metric.because).of(ParagraphKind::Basis));
+    let reasons = reasons
+        .map(|metric| Paragraph::labelled(&metric.name, &metric.because).with_kind(ParagraphKind::Basis));
     let too_coarse = all.iter().filter_map(format::too_coarse);
     let too_coarse = too_coarse.map(|sentence| Paragraph::new(ParagraphKind::Notice, sentence));
     let hint = Block::text(

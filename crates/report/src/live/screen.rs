@@ -149,7 +149,7 @@ impl LiveScreen {
         self.targets.take(observed);
         let marks = observed.notices.iter().filter(|notice| notice.kind == NoticeKind::Mark);
         self.marks_s.extend(marks.map(|mark| mark.at.second()));
-        self.lost.extend(observed.notices.iter().filter_map(LostWorker::of));
+        self.lost.extend(observed.notices.iter().filter_map(LostWorker::from_notice));
     }
 
     /// Whether so many arrivals were dropped that the run would be invalid if it ended now.

@@ -54,7 +54,7 @@ fn kinds(summary: &Summary) -> Vec<Block> {
 
 fn kind(kind: &FailureKind, digits: usize) -> Vec<Paragraph> {
     let label = format!("{:>digits$}  {}", number::count(kind.ended.count), kind.ended.name());
-    let first = Paragraph::labelled(label, kind.in_words()).of(ParagraphKind::Failure);
+    let first = Paragraph::labelled(label, kind.in_words()).with_kind(ParagraphKind::Failure);
     let reason = |(count, reason): (u64, &str)| {
         Paragraph::new(ParagraphKind::Basis, format!("{}\u{a0}× {reason}", number::count(count)))
     };

@@ -194,8 +194,8 @@ pub(super) fn environment(summary: &Summary) -> Section {
     ];
     groups.extend(header.targets.iter().map(|(name, map)| (format!("Target {name}"), facts(map))));
     groups.retain(|(_, facts)| !facts.is_empty());
-    let workload =
-        Paragraph::labelled("Resolved workload", cut(&header.workload, MAX_WORKLOAD)).of(ParagraphKind::Code);
+    let workload = Paragraph::labelled("Resolved workload", cut(&header.workload, MAX_WORKLOAD))
+        .with_kind(ParagraphKind::Code);
     let facts = Block::Facts(Facts { layout: FactLayout::Boxes, groups });
     Section::new("environment", "Environment", vec![facts, Block::Paragraph(workload)]).only(Forms::Page)
 }

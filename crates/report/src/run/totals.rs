@@ -50,7 +50,7 @@ fn arrivals(label: &str, arrivals: &Arrivals) -> Paragraph {
 }
 
 fn notice_if(is_notice: bool, paragraph: Paragraph) -> Paragraph {
-    if is_notice { paragraph.of(ParagraphKind::Notice) } else { paragraph }
+    if is_notice { paragraph.with_kind(ParagraphKind::Notice) } else { paragraph }
 }
 
 fn requests(summary: &Summary) -> Paragraph {
@@ -88,7 +88,7 @@ fn machine(summary: &Summary) -> Vec<Paragraph> {
     }
     if let Some(folded @ 1..) = generator.folded_endpoints {
         let text = format!("{} names beyond the limit are counted as one", number::count(folded));
-        facts.push(Paragraph::labelled("endpoints", text).of(ParagraphKind::Notice));
+        facts.push(Paragraph::labelled("endpoints", text).with_kind(ParagraphKind::Notice));
     }
     facts
 }
@@ -118,7 +118,7 @@ pub(super) fn files(summary: &Summary) -> Section {
     let profiles = summary.profiles.iter();
     facts.extend(profiles.map(|profile| Paragraph::labelled("profile", captured::one_line(profile))));
     for (kind, path) in &summary.files {
-        facts.push(Paragraph::labelled(kind, path).of(ParagraphKind::Path));
+        facts.push(Paragraph::labelled(kind, path).with_kind(ParagraphKind::Path));
         if kind == EVIDENCE {
             facts.push(Paragraph::labelled("digest", summary.header.digest_in_words()));
         }

@@ -209,7 +209,7 @@ impl ScriptCpu {
         let integral = |name: &str| -> Result<f64, ReadError> {
             let is_it = |s: &&SeriesKey| &*s.target == SeriesKey::GENERATOR && &*s.name == name;
             let parts = run.series().iter().filter(is_it);
-            let sums = parts.map(|key| Ok(Coverage::of(run, key)?.integral(Window::of(&run.whole())).sum));
+            let sums = parts.map(|key| Ok(Coverage::read(run, key)?.integral(Window::new(&run.whole())).sum));
             sums.sum()
         };
         let (script, loops) = (integral(SeriesKey::SCRIPT_CPU)?, integral("loop_cpu")?);

@@ -56,9 +56,9 @@ impl Binning {
     ) -> Result<Vec<Option<f64>>, ReadError> {
         let mut sums: Vec<Option<f64>> = vec![None; self.grid.bins()];
         for key in parts(run, name, target) {
-            let covered = Coverage::of(run, key)?;
+            let covered = Coverage::read(run, key)?;
             for (bin, sum) in sums.iter_mut().enumerate() {
-                let samples = covered.within(Window::of(&self.grid.seconds_of(bin))).iter();
+                let samples = covered.within(Window::new(&self.grid.seconds_of(bin))).iter();
                 let value = match self.aggregation {
                     Aggregation::Mean => coverage::mean(samples),
                     Aggregation::Max => samples.map(|sample| sample.value).reduce(f64::max),

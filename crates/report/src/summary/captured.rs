@@ -115,7 +115,7 @@ fn parse(profile: &Profile, captured: &[Profile]) -> Result<(Top, CallTree), Str
         whole = since(&start, &whole).map_err(|error| error.to_string())?;
     }
     let view =
-        View::of(&whole, ViewOptions { sample_type, focus: None }).map_err(|error| error.to_string())?;
+        View::new(&whole, ViewOptions { sample_type, focus: None }).map_err(|error| error.to_string())?;
     let listed = top(&view, TopOptions { most: MOST_ROWS, ..TopOptions::default() });
-    Ok((listed, CallTree::of(&view)))
+    Ok((listed, CallTree::build(&view)))
 }

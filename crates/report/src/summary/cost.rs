@@ -80,7 +80,7 @@ impl Cost {
         let run_s = answers.run_s();
         let seconds = SecondRanges(covered_seconds(parts, window, run_s));
         let sum_over = |seconds: &Seconds| -> f64 {
-            parts.iter().map(|part| part.integral(Window::of(seconds)).sum).sum()
+            parts.iter().map(|part| part.integral(Window::new(seconds)).sum).sum()
         };
         let asked_s = window.end.min(run_s).saturating_sub(window.start);
         Cost {

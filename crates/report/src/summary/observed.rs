@@ -89,9 +89,9 @@ impl SeriesStatistics {
 pub(super) fn series(run: &dyn Run, phases: &[PhaseCoverage]) -> Result<Vec<SeriesSummary>, ReadError> {
     let mut all = Vec::new();
     for key in run.series() {
-        let covered = Coverage::of(run, key)?;
+        let covered = Coverage::read(run, key)?;
         let of = |window: Window| SeriesStatistics::of(covered.within(window));
-        if let Some(statistics) = of(Window::of(&run.whole())) {
+        if let Some(statistics) = of(Window::new(&run.whole())) {
             all.push(SeriesSummary {
                 target: key.target.to_string(),
                 name: key.name.to_string(),
@@ -134,8 +134,8 @@ fn cpu_of(run: &dyn Run, target: &str, answers: &AnswersBySecond) -> Result<CpuU
         keys = parts(run, "loop_cpu", target);
         note = "loops only: the process was not observed".to_owned();
     }
-    let covered: Vec<Coverage> = keys.iter().map(|key| Coverage::of(run, key)).collect::<Result<_, _>>()?;
-    let integrals = covered.iter().map(|part| part.integral(Window::of(&run.whole())));
+    let covered: Vec<Coverage> = keys.iter().map(|key| Coverage::read(run, key)).collect::<Result<_, _>>()?;
+    let integrals = covered.iter().map(|part| part.integral(Window::new(&run.whole())));
     let (seconds, covered_s) = integrals
         .fold((0.0, 0.0_f64), |(sum, covered_s), part| (sum + part.sum, covered_s.max(part.covered_s)));
     let cost = Cost::of(&covered, &run.whole(), answers);

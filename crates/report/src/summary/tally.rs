@@ -33,7 +33,7 @@ pub(super) struct RunTally {
 
 /// Everything that `run`, which offered `workload`, has counted.
 pub(super) fn of(run: &dyn Run, workload: &Workload) -> Result<RunTally, ReadError> {
-    let figures = Figures::of(run, workload)?;
+    let figures = Figures::fold(run, workload)?;
     let endpoints = endpoint_tally::by_row(&figures, workload);
     let mut labels = Labels::default();
     for (key, _) in endpoints.iter().filter(|(key, counts)| counts.has_content(key)) {

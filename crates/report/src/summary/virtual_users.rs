@@ -68,7 +68,7 @@ fn used_at_most(run: &dyn Run, scenario: &str) -> Result<Option<f64>, ReadError>
     };
     let mut seconds: BTreeMap<u32, f64> = BTreeMap::new();
     for series in run.series().iter().filter(is_its) {
-        for sample in Coverage::of(run, series)?.within(Window::of(&run.whole())) {
+        for sample in Coverage::read(run, series)?.within(Window::new(&run.whole())) {
             *seconds.entry(sample.second()).or_default() += sample.value;
         }
     }

@@ -25,7 +25,7 @@ pub struct WorkerSummary {
 /// process.
 pub(super) fn of(run: &dyn Run, load_s: f64) -> Result<Vec<WorkerSummary>, ReadError> {
     let summary = |worker: &evidence::manifest::Worker| {
-        let load = WorkerLoad::of(run, worker, load_s)?;
+        let load = WorkerLoad::read(run, worker, load_s)?;
         Ok(WorkerSummary { address: worker.address.clone(), place: worker.place, loops: worker.loops, load })
     };
     run.manifest().workers.iter().map(summary).collect()

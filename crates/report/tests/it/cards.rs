@@ -90,8 +90,8 @@ fn a_claim_names_the_rules_that_decided_it_and_says_nothing_twice() {
     });
     claim.reasons = vec![
         Reason::Observation(format!("6.32 ms over 15,750 observations: {sentence}.")),
-        Reason::of(&findings[0], Effect::Invalidates),
-        Reason::of(&findings[1], Effect::Cautions),
+        Reason::from_finding(&findings[0], Effect::Invalidates),
+        Reason::from_finding(&findings[1], Effect::Cautions),
     ];
     judgement.claims.truncate(1);
     let summary = summary(&judgement);

@@ -66,7 +66,7 @@ fn a_card_has_the_elapsed_time_and_the_name_on_a_line_of_its_own() {
     run.header.elapsed_s = 18.3;
     run.header.name = "checkout of a basket".to_owned();
     run.judgement.verdict = Verdict::Inconclusive;
-    let card = VerdictCard::of(&run);
+    let card = VerdictCard::new(&run);
     assert!(card.markdown().contains("2026-11-21T10:40:19Z · 18 s\n"), "{}", card.markdown());
     let svg = card.svg(Background::White);
     let baseline = |text: &str| {
@@ -79,7 +79,7 @@ fn a_card_has_the_elapsed_time_and_the_name_on_a_line_of_its_own() {
 
 #[test]
 fn a_card_has_the_verdict_the_objectives_and_the_first_numbers() {
-    let card = VerdictCard::of(&demo());
+    let card = VerdictCard::new(&demo());
     insta::assert_snapshot!(card.markdown(), @r#"
     **❌ FAIL** demo · 2026-11-21T10:40:19Z · 1 min 45 s
 

@@ -88,7 +88,7 @@ fn markup_in_names_stays_text_in_charts_and_cards() {
     let hostile = "</text></svg><script>alert(1)</script><img src=x onerror=alert(1)>\"'&<!--";
     let summary = summary(hostile, 9_000);
     let document = summary.document();
-    let card = VerdictCard::of(&summary);
+    let card = VerdictCard::new(&summary);
     let charts = chart_files(&document);
     assert_eq!(charts.len(), 3, "of the load, of the endpoint, and of its distribution");
     let drawings =

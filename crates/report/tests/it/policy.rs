@@ -72,7 +72,7 @@ fn a_comparison_runs_and_shows_only_what_is_its_own() {
 fn a_flame_graph_runs_and_shows_only_what_is_its_own() {
     let captured = sample_profiles::cpu(&[(&["main", "parse"], 300)]);
     let view = sample_profiles::view(&captured);
-    let tree = CallTree::of(&view);
+    let tree = CallTree::build(&view);
     check(&profiles::flame_page(&tree, "parse"));
     let baseline = profiles::FlameBaseline { tree: &tree, requests: None };
     check(&profiles::differential_page(&tree, baseline, "parse"));

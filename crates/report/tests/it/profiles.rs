@@ -23,7 +23,7 @@ pub(crate) fn cpu(stacks: &[(&[&str], i64)]) -> Profile {
 }
 
 pub(crate) fn view(profile: &Profile) -> View<'_> {
-    View::of(profile, ViewOptions::default()).expect("it has a sample type")
+    View::new(profile, ViewOptions::default()).expect("it has a sample type")
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn a_function_with_few_samples_is_marked() {
 fn the_tree_counts_calls_that_it_does_not_list() {
     let profile =
         cpu(&[(&["main", "serve", "parse"], 300), (&["main", "serve"], 100), (&["main", "rare"], 1)]);
-    let text = profiles::tree(&CallTree::of(&view(&profile)), 0.005);
+    let text = profiles::tree(&CallTree::build(&view(&profile)), 0.005);
     insta::assert_snapshot!(text, @r#"
     cpu in nanoseconds
 
@@ -113,7 +113,7 @@ fn a_comparison_starts_with_the_total_and_ends_with_its_caveats() {
 fn a_flame_graph_has_every_box_and_loads_nothing() {
     let hostile = "<script>alert(1)</script>\"'&\u{7}";
     let profile = cpu(&[(&["main", hostile], 300), (&["main", "tiny"], 1), (&["main", "b"], 1_000)]);
-    let tree = CallTree::of(&view(&profile));
+    let tree = CallTree::build(&view(&profile));
     let page = profiles::flame_page(&tree, "a <b> & c");
     for part in ["main: 13.0 s (100 %), flat 0 µs (0 %)", "<title>a &lt;b&gt; &amp; c</title>"] {
         assert!(page.contains(part), "{part} is not in\n{page}");
@@ -135,7 +135,7 @@ fn an_empty_mutex_profile_does_not_show_that_nothing_waited() {
         text.contains("sampling was off or its rate is unknown. This does not show that nothing waited"),
         "{text}"
     );
-    let page = profiles::flame_page(&CallTree::of(&view), "empty");
+    let page = profiles::flame_page(&CallTree::build(&view), "empty");
     assert!(page.contains("There is nothing to draw"), "{page}");
     let side = Side { view: &view, requests: Some(7) };
     let compared = compare(side, side).expect("both count the same");
@@ -150,7 +150,7 @@ fn an_empty_mutex_profile_does_not_show_that_nothing_waited() {
 fn the_json_has_a_schema_and_unscaled_numbers() {
     let profile = cpu(&[(&["main", "parse"], 300)]);
     let view = view(&profile);
-    let (listed, tree) = (top(&view, TopOptions::default()), CallTree::of(&view));
+    let (listed, tree) = (top(&view, TopOptions::default()), CallTree::build(&view));
     let json = profiles::Document::new(&listed, &tree, None).json();
     let value: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
     assert_eq!(value["schema"], "plimsoll.profile/1");

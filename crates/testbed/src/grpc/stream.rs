@@ -13,7 +13,7 @@ use crate::grpc::behaviour::GrpcBehaviour;
 use crate::grpc::call::{Call, ConnectionOrder};
 use crate::grpc::frames::{PREFIX_BYTES, framed, headers, trailers};
 use crate::grpc::streaming::{self, MessageStream};
-use crate::log::{BODY_LIMIT, Entry, Fate, Served};
+use crate::log::{BODY_LIMIT, Entry, Outcome, Served};
 
 /// Most bytes of a request.
 const MESSAGE_LIMIT: usize = 64 * 1024 * 1024;
@@ -27,13 +27,13 @@ pub(super) async fn serve(call: Call, request: Request<RecvStream>, mut respond:
         let entry = shared.log.received(served(&head, &[], now_ns(), call.connection));
         // A client that has left already is its own matter.
         let _ = answer(&call, entry, behaviour, &[], &mut respond).await;
-        shared.log.ending(entry, Some(code), Fate::Answered);
+        shared.log.ending(entry, Some(code), Outcome::Answered);
         return;
     }
     if behaviour == GrpcBehaviour::EchoEach {
         if let Ok(body) = streaming::echo(body, &mut respond).await {
             let entry = shared.log.received(served(&head, &body, now_ns(), call.connection));
-            shared.log.ending(entry, Some(0), Fate::Answered);
+            shared.log.ending(entry, Some(0), Outcome::Answered);
         }
         return;
     }
@@ -61,7 +61,7 @@ async fn answer(
     respond: &mut SendResponse<Bytes>,
 ) -> Result<(), h2::Error> {
     let log = &call.server.shared.log;
-    let answered = |code| log.ending(entry, Some(code), Fate::Answered);
+    let answered = |code| log.ending(entry, Some(code), Outcome::Answered);
     match behaviour {
         GrpcBehaviour::Fixed { message, code, .. } => {
             answered(code);
@@ -95,7 +95,7 @@ async fn answer(
             Ok(())
         }
         GrpcBehaviour::Reset { reason } => {
-            log.ending(entry, None, Fate::Reset);
+            log.ending(entry, None, Outcome::Reset);
             respond.send_reset(Reason::from(reason));
             Ok(())
         }
@@ -106,7 +106,7 @@ async fn answer(
             Ok(())
         }
         GrpcBehaviour::Abort { reason } => {
-            log.ending(entry, None, Fate::Closed);
+            log.ending(entry, None, Outcome::Closed);
             order(call, ConnectionOrder::Abort(reason));
             // Ending the stream here would reset it before the connection is aborted.
             let _ = std::future::poll_fn(|cx| respond.poll_reset(cx)).await;
@@ -186,7 +186,7 @@ fn served(head: &http::request::Parts, body: &[u8], received_ns: u64, connection
         headers: pairs.collect(),
         body: message_of(body).iter().copied().take(BODY_LIMIT).collect(),
         status: None,
-        fate: Fate::Held,
+        outcome: Outcome::Held,
     }
 }
 

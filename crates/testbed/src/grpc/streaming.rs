@@ -10,7 +10,7 @@ use http::HeaderMap;
 use super::behaviour::StreamEnd;
 use super::call::Call;
 use super::frames::{framed, headers, trailers};
-use crate::log::{Entry, Fate};
+use crate::log::{Entry, Outcome};
 
 /// Messages of a server stream.
 pub(super) struct MessageStream {
@@ -49,20 +49,20 @@ async fn finish(
     let log = &call.server.shared.log;
     match end {
         StreamEnd::Code(code) => {
-            log.ending(entry, Some(code), Fate::Answered);
+            log.ending(entry, Some(code), Outcome::Answered);
             stream.send_trailers(trailers(code, ""))
         }
         StreamEnd::NoStatus => {
-            log.ending(entry, None, Fate::Answered);
+            log.ending(entry, None, Outcome::Answered);
             stream.send_trailers(HeaderMap::new())
         }
         StreamEnd::Reset(reason) => {
-            log.ending(entry, None, Fate::Reset);
+            log.ending(entry, None, Outcome::Reset);
             stream.send_reset(Reason::from(reason));
             Ok(())
         }
         StreamEnd::Broken => {
-            log.ending(entry, Some(0), Fate::Answered);
+            log.ending(entry, Some(0), Outcome::Answered);
             stream.send_data(Bytes::from_static(b"\0\0\0\0\x09half"), false)?;
             stream.send_trailers(trailers(0, ""))
         }

@@ -11,7 +11,7 @@ use crate::freeze::nanos;
 use crate::http::answer::encode;
 use crate::http::handler::{Act, Handlers, ReceivedRequest, Reply};
 use crate::http::request::{Incoming, Reader, Request};
-use crate::log::{BODY_LIMIT, Entry, Fate, Served};
+use crate::log::{BODY_LIMIT, Entry, Outcome, Served};
 use crate::shared::{Shared, Stopped};
 
 /// Why a connection is served no further.
@@ -109,7 +109,7 @@ impl Connection {
         let encoded = encode(answer, &request.method, closes);
         let mut bytes = encoded.head;
         bytes.extend_from_slice(&encoded.body);
-        self.shared.log.ending(entry, Some(answer.status), Fate::Answered);
+        self.shared.log.ending(entry, Some(answer.status), Outcome::Answered);
         self.write(entry, &bytes)
     }
 
@@ -122,7 +122,7 @@ impl Connection {
     ) -> Result<(), End> {
         let encoded = encode(answer, &request.method, closes);
         if encoded.body.is_empty() {
-            self.shared.log.ending(entry, Some(answer.status), Fate::Answered);
+            self.shared.log.ending(entry, Some(answer.status), Outcome::Answered);
         }
         self.write(entry, &encoded.head)?;
         let mut due_ns = now_ns();
@@ -130,7 +130,7 @@ impl Connection {
             due_ns += nanos(interval);
             self.shared.stop.wait_until(self.shared.unfreeze_at_ns(due_ns))?;
             if index + 1 == encoded.body.len() {
-                self.shared.log.ending(entry, Some(answer.status), Fate::Answered);
+                self.shared.log.ending(entry, Some(answer.status), Outcome::Answered);
             }
             self.write(entry, &[*byte])?;
         }
@@ -140,13 +140,13 @@ impl Connection {
     fn raw(&self, entry: Entry, bytes: &[u8], then: Ending, reader: &mut Reader<'_>) -> Result<(), End> {
         match then {
             Ending::Close => {
-                self.shared.log.ending(entry, None, Fate::Closed);
+                self.shared.log.ending(entry, None, Outcome::Closed);
                 self.write(entry, bytes)?;
                 Err(End::Close)
             }
             Ending::Reset => {
                 self.write(entry, bytes)?;
-                self.shared.log.ending(entry, None, Fate::Reset);
+                self.shared.log.ending(entry, None, Outcome::Reset);
                 Err(End::Reset)
             }
             Ending::Hang => {
@@ -179,7 +179,7 @@ impl Connection {
             headers: request.headers.clone(),
             body: request.body.iter().copied().take(BODY_LIMIT).collect(),
             status: None,
-            fate: Fate::Held,
+            outcome: Outcome::Held,
         }
     }
 }

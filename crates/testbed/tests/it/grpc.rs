@@ -6,7 +6,7 @@ use bytes::Bytes;
 use h2::client::SendRequest;
 use h2::{Error, Reason};
 use http::{HeaderMap, Request};
-use testbed::{Fate, GrpcBehaviour, Site, Target, now_ns};
+use testbed::{GrpcBehaviour, Outcome, Site, Target, now_ns};
 
 use crate::client::LIMIT;
 
@@ -68,7 +68,7 @@ fn answers_messages_and_logs_what_was_sent() {
     assert_eq!(reply.code(), Some("0"));
     let served = &target.log()[0];
     assert_eq!((served.path.as_str(), served.body.as_slice()), ("/p.S/M", &b"ping"[..]));
-    assert_eq!((served.status, served.fate, served.connection), (Some(0), Fate::Answered, 1));
+    assert_eq!((served.status, served.outcome, served.connection), (Some(0), Outcome::Answered, 1));
     assert_eq!(served.header("te"), Some("trailers"));
 }
 
@@ -114,7 +114,7 @@ fn a_delay_is_held_and_the_client_waits_no_less() {
 fn a_reset_carries_its_reason() {
     let (reply, target) = once(GrpcBehaviour::Reset { reason: 7 });
     assert_eq!(reply.unwrap_err().reason(), Some(Reason::REFUSED_STREAM));
-    assert_eq!(target.log()[0].fate, Fate::Reset);
+    assert_eq!(target.log()[0].outcome, Outcome::Reset);
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn an_abort_ends_the_connection_with_its_reason() {
     let error = ended.unwrap_err();
     assert!(error.is_go_away(), "{error}");
     assert_eq!(error.reason(), Some(Reason::ENHANCE_YOUR_CALM));
-    assert_eq!(target.log()[0].fate, Fate::Closed);
+    assert_eq!(target.log()[0].outcome, Outcome::Closed);
 }
 
 #[test]
@@ -167,10 +167,10 @@ fn check_left(behaviour: GrpcBehaviour) {
         while target.requests() == 0 {
             tokio::task::yield_now().await;
         }
-        assert_eq!(target.log()[0].fate, Fate::Held);
+        assert_eq!(target.log()[0].outcome, Outcome::Held);
         calling.abort();
     });
-    assert!(target.wait_for(LIMIT, |log| log[0].fate == Fate::Gone));
+    assert!(target.wait_for(LIMIT, |log| log[0].outcome == Outcome::Gone));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use testbed::{Behaviour, CannedResponse, Fate, Freeze, Served, Site, now_ns};
+use testbed::{Behaviour, CannedResponse, Freeze, Outcome, Served, Site, now_ns};
 
 use crate::client::{Client, get};
 
@@ -89,5 +89,5 @@ fn hundreds_of_connections_are_served_and_all_are_in_the_log() {
     }
     let log = target.log();
     assert_eq!((log.len(), target.connections()), (400, 400));
-    assert!(log.iter().all(|served| served.fate == Fate::Answered && served.held().unwrap() >= HOLD));
+    assert!(log.iter().all(|served| served.outcome == Outcome::Answered && served.held().unwrap() >= HOLD));
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
-use testbed::{Behaviour, CannedResponse, Ending, Farewell, Fate, Framing, Site};
+use testbed::{Behaviour, CannedResponse, Ending, Farewell, Framing, Outcome, Site};
 
 use crate::client::{Client, LIMIT, body, get, json, status};
 
@@ -26,7 +26,7 @@ fn keeps_a_connection_for_many_requests_and_logs_each() {
             (served.method.as_str(), served.path.as_str(), served.query.as_str()),
             ("GET", "/a", "b=c")
         );
-        assert_eq!((served.status, served.fate, served.connection), (Some(503), Fate::Answered, 1));
+        assert_eq!((served.status, served.outcome, served.connection), (Some(503), Outcome::Answered, 1));
         assert_eq!(served.header("host"), Some("x"));
         assert!(served.answered_ns.unwrap() >= served.received_ns);
     }
@@ -107,7 +107,7 @@ fn every_nth_request_fails_and_a_sequence_repeats() {
 }
 
 /// Sends a request to a target that behaves so, and compares what arrives, how it ends and what is logged.
-fn check_broken(behaviour: Behaviour, expect: &[u8], ends: Result<(), io::ErrorKind>, fate: Fate) {
+fn check_broken(behaviour: Behaviour, expect: &[u8], ends: Result<(), io::ErrorKind>, outcome: Outcome) {
     let target = testbed::http(behaviour).unwrap();
     let mut client = Client::new(target.addr());
     client.send(b"GET / HTTP/1.1\r\n\r\n");
@@ -115,7 +115,7 @@ fn check_broken(behaviour: Behaviour, expect: &[u8], ends: Result<(), io::ErrorK
     assert_eq!(String::from_utf8_lossy(&bytes), String::from_utf8_lossy(expect));
     assert_eq!(end.map_err(|error| error.kind()), ends);
     let served = &target.log()[0];
-    assert_eq!((served.fate, served.status), (fate, None));
+    assert_eq!((served.outcome, served.status), (outcome, None));
     assert!(served.held().is_some());
 }
 
@@ -124,12 +124,12 @@ fn broken_answers_end_as_they_should() {
     let half = b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nfirst";
     let long = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nfirst";
     let reset = Err(io::ErrorKind::ConnectionReset);
-    check_broken(Behaviour::close(), b"", Ok(()), Fate::Closed);
-    check_broken(Behaviour::reset(), b"", reset, Fate::Reset);
-    check_broken(Behaviour::half_answer(Ending::Close), half, Ok(()), Fate::Closed);
-    check_broken(Behaviour::half_answer(Ending::Reset), half, reset, Fate::Reset);
-    check_broken(Behaviour::lie_about_length(2, "first", Ending::Close), long, Ok(()), Fate::Closed);
-    check_broken(Behaviour::raw("what?", Ending::Close), b"what?", Ok(()), Fate::Closed);
+    check_broken(Behaviour::close(), b"", Ok(()), Outcome::Closed);
+    check_broken(Behaviour::reset(), b"", reset, Outcome::Reset);
+    check_broken(Behaviour::half_answer(Ending::Close), half, Ok(()), Outcome::Closed);
+    check_broken(Behaviour::half_answer(Ending::Reset), half, reset, Outcome::Reset);
+    check_broken(Behaviour::lie_about_length(2, "first", Ending::Close), long, Ok(()), Outcome::Closed);
+    check_broken(Behaviour::raw("what?", Ending::Close), b"what?", Ok(()), Outcome::Closed);
 }
 
 #[test]
@@ -138,9 +138,9 @@ fn a_request_that_is_never_answered_stays_held_until_its_client_leaves() {
     let mut client = Client::new(target.addr());
     client.send(b"GET / HTTP/1.1\r\n\r\n");
     assert!(target.wait_for(LIMIT, |log| log.len() == 1));
-    assert_eq!((target.log()[0].fate, target.log()[0].held()), (Fate::Held, None));
+    assert_eq!((target.log()[0].outcome, target.log()[0].held()), (Outcome::Held, None));
     drop(client);
-    assert!(target.wait_for(LIMIT, |log| log[0].fate == Fate::Gone));
+    assert!(target.wait_for(LIMIT, |log| log[0].outcome == Outcome::Gone));
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn half_an_answer_that_hangs_arrives_and_stays_open() {
     let mut client = Client::new(target.addr());
     client.send(b"GET / HTTP/1.1\r\n\r\n");
     assert!(client.take(45).ends_with(b"\r\n\r\nfirst"));
-    assert_eq!(target.log()[0].fate, Fate::Held);
+    assert_eq!(target.log()[0].outcome, Outcome::Held);
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn stopping_closes_port_and_connections_and_keeps_the_log() {
     target.stop();
     assert_eq!(client.rest().0, b"");
     assert_eq!(TcpStream::connect(target.addr()).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
-    assert_eq!(target.log()[0].fate, Fate::Held);
+    assert_eq!(target.log()[0].outcome, Outcome::Held);
     // No other process answers in its place while a client may still connect to it.
     assert_eq!(TcpListener::bind(target.addr()).unwrap_err().kind(), io::ErrorKind::AddrInUse);
     let addr = target.addr();

@@ -19,7 +19,7 @@ pub struct Status<'a> {
 impl<'a> Status<'a> {
     /// From trailers, or the head of a trailers-only response; `None` without a `grpc-status`. Of several fields of one
     /// name the last one counts.
-    pub fn of(trailers: &HeaderView<'a>) -> Option<Self> {
+    pub fn from_trailers(trailers: &HeaderView<'a>) -> Option<Self> {
         let code = Self::code_of(trailers)?;
         let message = last(trailers, b"grpc-message").unwrap_or_default();
         Some(Status { code, message })
@@ -85,7 +85,7 @@ mod tests {
         headers.push(b"grpc-status", status);
         headers.push(b"grpc-message", message);
         let view = headers.view();
-        let status = Status::of(&view).unwrap();
+        let status = Status::from_trailers(&view).unwrap();
         let mut text = format!("{} ", status.code);
         status.text_into(&mut text);
         assert_eq!(text, expect);
@@ -100,7 +100,7 @@ mod tests {
         check(b"2", b"%ff", "UNKNOWN \u{fffd}");
         check(b"99", b"", "UNKNOWN ");
         check(b"-1", b"", "UNKNOWN ");
-        assert!(Status::of(&Headers::new().view()).is_none());
+        assert!(Status::from_trailers(&Headers::new().view()).is_none());
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub(super) fn request(out: &mut Vec<u8>, request: &Request<'_>, lines: &[u8]) {
     }
     if !body.is_empty() || matches!(*method, b"POST" | b"PUT" | b"PATCH") {
         out.extend_from_slice(b"content-length: ");
-        out.extend_from_slice(Digits::of(body.len() as u64).as_bytes());
+        out.extend_from_slice(Digits::new(body.len() as u64).as_bytes());
         out.extend_from_slice(b"\r\n");
     }
     out.extend_from_slice(b"\r\n");

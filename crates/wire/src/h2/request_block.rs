@@ -99,7 +99,7 @@ impl RequestBlock {
             kind
         };
         if !request.body.is_empty() && kind == BodyKind::Other {
-            let length = Digits::of(request.body.len() as u64);
+            let length = Digits::new(request.body.len() as u64);
             // In the table, bodies of varying length would push out what all requests share.
             Encoder::unindexed(&mut self.bytes, b"content-length", length.as_bytes());
         }

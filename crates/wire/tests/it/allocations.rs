@@ -94,7 +94,7 @@ fn grpc_exchanges_allocate_nothing() {
                 deframer.push(chunk, |message| assert_eq!(message.payload(), b"m")).unwrap()
             }
             Event::Trailers { headers, .. } => {
-                calls += u64::from(grpc::Status::of(&headers).is_some());
+                calls += u64::from(grpc::Status::from_trailers(&headers).is_some());
             }
             _ => {}
         };

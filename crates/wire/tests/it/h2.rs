@@ -88,7 +88,7 @@ fn a_grpc_call_from_message_to_status() {
         let mut trailers = Headers::new();
         response.trailers.iter().for_each(|(name, value)| trailers.push(name, value));
         let view: HeaderView<'_> = trailers.view();
-        let status = grpc::Status::of(&view).unwrap();
+        let status = grpc::Status::from_trailers(&view).unwrap();
         let mut text = String::new();
         status.text_into(&mut text);
         assert_eq!((status.code.to_string(), text), ("FAILED_PRECONDITION".to_owned(), "not yet".to_owned()));

@@ -23,7 +23,7 @@ impl OverloadShape {
 
     /// The workload with this shape instead of its own: each scenario at the load that it offers in `measured`, without
     /// objectives.
-    pub fn of(&self, workload: &Workload, measured: &Phase) -> Workload {
+    pub fn apply_to(&self, workload: &Workload, measured: &Phase) -> Workload {
         let mut at = Duration::ZERO;
         let phase = |(name, _, length): &(String, f64, Duration)| {
             let start = at;

@@ -46,7 +46,7 @@ pub(super) struct KeptRows {
 }
 
 impl KeptRows {
-    pub(super) fn of(set: RowSet) -> KeptRows {
+    pub(super) fn new(set: RowSet) -> KeptRows {
         let counted = |sum: &mut u64, word: &u64| {
             let before = *sum;
             *sum += u64::from(word.count_ones());

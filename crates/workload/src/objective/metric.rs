@@ -83,7 +83,7 @@ impl MetricMeasure {
 
 impl MetricStatistic {
     /// The statistic of values that a run of this length added; 0 where there are none.
-    pub fn of(self, sums: &MetricSums, run: Duration) -> f64 {
+    pub fn value(self, sums: &MetricSums, run: Duration) -> f64 {
         let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
         match self {
             MetricStatistic::Sum => sums.sum,
@@ -111,16 +111,16 @@ mod tests {
         for value in [4.0, 0.0, 8.0] {
             sums.add(MetricKind::Trend, value, Instant::EPOCH);
         }
-        let of = |statistic: MetricStatistic| statistic.of(&sums, Duration::from_secs(6));
+        let of = |statistic: MetricStatistic| statistic.value(&sums, Duration::from_secs(6));
         assert_eq!(of(MetricStatistic::Sum), 12.0);
         assert_eq!(of(MetricStatistic::SumPerSecond), 2.0);
         assert_eq!(of(MetricStatistic::NonzeroShare), 2.0 / 3.0);
         assert_eq!(of(MetricStatistic::Mean), 4.0);
         assert_eq!([of(MetricStatistic::Min), of(MetricStatistic::Max)], [0.0, 8.0]);
         assert!((of(MetricStatistic::Quantile(0.5)) - 4.0).abs() < 0.01);
-        assert_eq!(MetricStatistic::Mean.of(&MetricSums::default(), Duration::ZERO), 0.0);
+        assert_eq!(MetricStatistic::Mean.value(&MetricSums::default(), Duration::ZERO), 0.0);
         let mut gauge = MetricSums::default();
         [4.0, 0.0, 8.0].iter().for_each(|value| gauge.add(MetricKind::Gauge, *value, Instant::EPOCH));
-        assert_eq!(MetricStatistic::Last.of(&gauge, Duration::ZERO), 8.0);
+        assert_eq!(MetricStatistic::Last.value(&gauge, Duration::ZERO), 8.0);
     }
 }

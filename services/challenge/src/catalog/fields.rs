@@ -71,7 +71,7 @@ pub(super) struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     /// `value` as an object. Other keys than `known_keys` have no effect.
-    pub(super) fn of(
+    pub(super) fn read(
         value: &'a Value,
         path: String,
         known_keys: &[&str],
@@ -191,7 +191,7 @@ impl<'a> Fields<'a> {
 
     /// An object that may be missing.
     pub(super) fn child(&self, key: &str, known_keys: &[&str]) -> Option<Fields<'a>> {
-        Fields::of(self.get(key)?, self.at(key), known_keys, self.problems)
+        Fields::read(self.get(key)?, self.at(key), known_keys, self.problems)
     }
 
     /// A required object.
@@ -210,7 +210,7 @@ impl<'a> Fields<'a> {
         }
         let path_of = |i| format!("{}[{i}]", self.at(key));
         let each = items.iter().enumerate();
-        each.filter_map(|(i, item)| Fields::of(item, path_of(i), known_keys, self.problems)).collect()
+        each.filter_map(|(i, item)| Fields::read(item, path_of(i), known_keys, self.problems)).collect()
     }
 
     /// A list of texts that may be missing.

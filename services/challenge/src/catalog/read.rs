@@ -42,7 +42,7 @@ pub(super) fn challenges(value: &Value) -> Result<ReadFile, Vec<Problem>> {
     let mut challenges = Vec::new();
     let mut goals = Vec::new();
     let mut paths = Paths::default();
-    if let Some(file) = Fields::of(value, String::new(), &["challenges"], &problems) {
+    if let Some(file) = Fields::read(value, String::new(), &["challenges"], &problems) {
         for entry in file.children("challenges", &CHALLENGE_KEYS) {
             let index = ChallengeIndex(challenges.len());
             challenges.push(challenge(&entry, index, &mut goals, &mut paths));

@@ -15,7 +15,7 @@ pub(super) async fn handle(
     let message = request.get_ref();
     let goal = players.goal(&message.challenge_id, &message.goal_id)?;
     let at = players.operations.claim(place, goal).await?;
-    let claimed = Claimed::of(players.operations.catalog.goal(goal), at);
+    let claimed = Claimed::new(players.operations.catalog.goal(goal), at);
     Ok(Response::new(ClaimRewardResponse {
         goal_id: claimed.goal_id.to_owned(),
         status: claimed.status.to_owned(),

@@ -18,7 +18,7 @@ pub(super) fn challenges(
 ) -> Vec<proto::Challenge> {
     let goals = |range: std::ops::Range<u32>| {
         let included = range.map(GoalIndex).filter(|index| filter.includes(user, *index));
-        included.map(|index| goal(GoalView::of(catalog, user, index, now))).collect()
+        included.map(|index| goal(GoalView::new(catalog, user, index, now))).collect()
     };
     let message = |challenge: &Challenge| proto::Challenge {
         challenge_id: challenge.id.clone(),
@@ -34,8 +34,8 @@ fn goal(view: GoalView<'_>) -> proto::Goal {
         goal_id: view.goal.id.clone(),
         name: view.goal.name.clone(),
         description: view.goal.description.clone(),
-        requirement: Some(requirement(RequirementView::of(view.goal))),
-        reward: Some(reward(RewardView::of(&view.goal.reward))),
+        requirement: Some(requirement(RequirementView::new(view.goal))),
+        reward: Some(reward(RewardView::new(&view.goal.reward))),
         prerequisites: view.goal.prerequisite_ids.clone(),
         progress: view.progress,
         status: view.status.name().to_owned(),
@@ -60,8 +60,8 @@ pub(super) fn assigned(view: AssignedView<'_>) -> proto::AssignedGoal {
         progress: view.progress,
         target: view.goal.target,
         status: view.status.name().to_owned(),
-        requirement: Some(requirement(RequirementView::of(view.goal))),
-        reward: Some(reward(RewardView::of(&view.goal.reward))),
+        requirement: Some(requirement(RequirementView::new(view.goal))),
+        reward: Some(reward(RewardView::new(&view.goal.reward))),
     }
 }
 

@@ -17,7 +17,7 @@ pub(super) async fn handle(
     let goal = players.goal(&message.challenge_id, &message.goal_id)?;
     let activation = if message.is_active { Activation::On } else { Activation::Off };
     let row = players.operations.set_active(user, goal, activation).await?;
-    let result = ActiveSet::of(&players.operations.catalog, &row, activation);
+    let result = ActiveSet::new(&players.operations.catalog, &row, activation);
     Ok(Response::new(SetGoalActiveResponse {
         challenge_id: result.challenge_id.to_owned(),
         goal_id: result.goal_id.to_owned(),

@@ -20,5 +20,5 @@ pub(super) async fn handle(
 ) -> Result<Response, Refusal> {
     let goal = api.operations.find(&challenge_id, &goal_id)?;
     let claimed_at = api.operations.claim(place, goal).await?;
-    Ok(json(render::json(&Claimed::of(api.operations.catalog.goal(goal), claimed_at))))
+    Ok(json(render::json(&Claimed::new(api.operations.catalog.goal(goal), claimed_at))))
 }

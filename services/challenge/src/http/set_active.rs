@@ -34,5 +34,5 @@ pub(super) async fn handle(
         .set_active(place.caller().clone(), goal, activation)
         .await
         .map_err(IntoResponse::into_response)?;
-    Ok(json(render::json(&ActiveSet::of(&api.operations.catalog, &row, activation))))
+    Ok(json(render::json(&ActiveSet::new(&api.operations.catalog, &row, activation))))
 }

@@ -70,7 +70,7 @@ impl Operations {
         let _held = kit::faults::inject().await;
         let challenge = selection.challenge;
         let selected = self.store.select(user, selection).await?.map_err(|refusal| self.refused(refusal))?;
-        Ok(SelectionView::of(&self.catalog, challenge, &selected))
+        Ok(SelectionView::new(&self.catalog, challenge, &selected))
     }
 
     fn refused(&self, refusal: SelectRefusal) -> Refusal {
@@ -86,7 +86,7 @@ impl Operations {
     /// When the goals of a challenge begin again.
     #[must_use]
     pub fn rotation(&self, challenge: ChallengeIndex) -> RotationStatus<'_> {
-        RotationStatus::of(&self.catalog, challenge, UtcMs::now())
+        RotationStatus::new(&self.catalog, challenge, UtcMs::now())
     }
 
     /// The challenge with an id.

@@ -20,7 +20,7 @@ pub(super) fn shared_fields(goal: &Goal) -> String {
 
 /// `"requirement":{…},"reward":{…}`.
 pub(super) fn requirement_and_reward(goal: &Goal) -> String {
-    let (requirement, reward) = (RequirementView::of(goal), RewardView::of(&goal.reward));
+    let (requirement, reward) = (RequirementView::new(goal), RewardView::new(&goal.reward));
     format!(r#""requirement":{},"reward":{}"#, json(&requirement), json(&reward))
 }
 

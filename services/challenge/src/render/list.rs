@@ -50,7 +50,7 @@ impl ListTemplate {
                 let start = text.len();
                 text += &goal::shared_fields(catalog.goal(index));
                 let gap_start = text.len();
-                goal::user_fields(&mut text, &GoalView::of(catalog, &no_goals, index, UtcMs(0)));
+                goal::user_fields(&mut text, &GoalView::new(catalog, &no_goals, index, UtcMs(0)));
                 goals.push(GoalOffsets { start, user_fields: gap_start..text.len() });
             }
             text += CLOSING;
@@ -74,7 +74,7 @@ impl ListTemplate {
             .into_iter()
             .map(|index| {
                 let start = own.len();
-                goal::user_fields(&mut own, &GoalView::of(catalog, user, index, now));
+                goal::user_fields(&mut own, &GoalView::new(catalog, user, index, now));
                 (self.goals[index.0 as usize].user_fields.clone(), start..own.len())
             })
             .collect();
@@ -101,7 +101,7 @@ impl ListTemplate {
                     let offsets = &self.goals[index.0 as usize];
                     separate(&mut out);
                     out += &text[offsets.start..offsets.user_fields.start];
-                    goal::user_fields(&mut out, &GoalView::of(catalog, user, index, now));
+                    goal::user_fields(&mut out, &GoalView::new(catalog, user, index, now));
                 }
             }
             out += CLOSING;

@@ -69,7 +69,8 @@ mod tests {
     #[test]
     fn their_names_set_ours_and_ours_decide() {
         for (theirs, own) in SAME {
-            let translate = |pairs: &[(&str, &str)]| translated(&Env::of(pairs.iter().copied())).unwrap();
+            let translate =
+                |pairs: &[(&str, &str)]| translated(&Env::from_pairs(pairs.iter().copied())).unwrap();
             assert_eq!(translate(&[(theirs, "7")]).text(own), Some("7"));
             assert_eq!(translate(&[(theirs, "7"), (own, "8")]).text(own), Some("8"));
         }
@@ -78,7 +79,7 @@ mod tests {
     #[test]
     fn without_verified_callers_the_test_header_names_them() {
         let header = |value| {
-            let env = Env::of([("PLUGIN_GRPC_SERVER_AUTH_ENABLED", value)]);
+            let env = Env::from_pairs([("PLUGIN_GRPC_SERVER_AUTH_ENABLED", value)]);
             translated(&env).map(|env| env.text("TEST_IDENTITY_HEADER").map(str::to_owned))
         };
         assert_eq!(header("false"), Ok(Some("on".to_owned())));
@@ -90,12 +91,15 @@ mod tests {
     fn every_variable_without_effect_has_a_line() {
         let names = WITHOUT_EFFECT.map(|(name, _)| name);
         let set = names.into_iter().chain(["MOCK_AGS2", "MOCK_AGS", "DB_MAX_OPEN_CONNS", "DB_PORT"]);
-        let env = Env::of(set.map(|name| (name, "1")));
+        let env = Env::from_pairs(set.map(|name| (name, "1")));
         let lines = without_effect(&env);
         let named: Vec<&str> = lines.iter().map(|line| line.split(' ').next().unwrap()).collect();
         let expected: Vec<&str> =
             names.into_iter().chain(["MOCK_AGS", "MOCK_AGS2", "DB_MAX_OPEN_CONNS"]).collect();
         assert_eq!(named, expected);
-        assert_eq!(without_effect(&Env::of([("BASE_PATH", "/x"), ("REFRESH_INTERVAL", "9")])), [""; 0]);
+        assert_eq!(
+            without_effect(&Env::from_pairs([("BASE_PATH", "/x"), ("REFRESH_INTERVAL", "9")])),
+            [""; 0]
+        );
     }
 }

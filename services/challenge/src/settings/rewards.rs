@@ -87,21 +87,21 @@ mod tests {
     use super::*;
 
     fn refused(pairs: &[(&str, &str)]) -> String {
-        read(&Env::of(pairs.iter().copied())).unwrap_err().to_string()
+        read(&Env::from_pairs(pairs.iter().copied())).unwrap_err().to_string()
     }
 
     #[test]
     fn without_a_url_there_are_no_reward_settings() {
-        assert!(read(&Env::of([("REWARD_TOKEN", "t")])).unwrap().is_none());
+        assert!(read(&Env::from_pairs([("REWARD_TOKEN", "t")])).unwrap().is_none());
     }
 
     #[test]
     fn the_mode_of_the_reward_client_is_honoured() {
         let (url, token) = (("REWARD_URL", "http://127.0.0.1:1/grants"), ("REWARD_TOKEN", "t"));
         let mode = |mode| ("REWARD_CLIENT_MODE", mode);
-        assert!(read(&Env::of([url, token, mode("mock")])).unwrap().is_none());
-        assert!(read(&Env::of([mode("mock")])).unwrap().is_none());
-        assert!(read(&Env::of([url, token, mode("real")])).unwrap().is_some());
+        assert!(read(&Env::from_pairs([url, token, mode("mock")])).unwrap().is_none());
+        assert!(read(&Env::from_pairs([mode("mock")])).unwrap().is_none());
+        assert!(read(&Env::from_pairs([url, token, mode("real")])).unwrap().is_some());
         assert!(refused(&[mode("real")]).starts_with("REWARD_CLIENT_MODE"));
         assert!(refused(&[mode("maybe")]).contains("mock, real"));
     }
@@ -126,9 +126,9 @@ mod tests {
     #[test]
     fn a_grant_takes_bounded_time() {
         let pairs = [("REWARD_URL", "http://127.0.0.1:1/grants"), ("REWARD_TOKEN", "t")];
-        let settings = read(&Env::of(pairs)).unwrap().unwrap();
+        let settings = read(&Env::from_pairs(pairs)).unwrap().unwrap();
         assert_eq!(settings.max_duration(), Duration::from_secs(14));
-        let env = Env::of([("CLAIM_RESUME_S", "1")]);
+        let env = Env::from_pairs([("CLAIM_RESUME_S", "1")]);
         let policy = claim_policy(&env, "ours", Some(&settings), 512).unwrap();
         let (period, max_duration) = (policy.period, policy.terms.max_duration);
         assert_eq!((period, max_duration), (Duration::from_secs(1), Duration::from_secs(14)));

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     fn connections(pairs: &[(&str, &str)]) -> Result<(usize, usize), String> {
-        let env = Env::of([("DB_HOST", "there")].into_iter().chain(pairs.iter().copied()));
+        let env = Env::from_pairs([("DB_HOST", "there")].into_iter().chain(pairs.iter().copied()));
         match read(&env, Role::All).map_err(|error| error.to_string())? {
             StoreOptions::Postgres(options) => Ok((options.writers, options.readers)),
             StoreOptions::Sqlite(_) => Err("SQLite".to_owned()),

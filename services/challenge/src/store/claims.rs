@@ -89,7 +89,7 @@ pub enum ClaimFailureKind {
 impl ClaimFailure {
     /// The claim is tried again when it is twice as old, after at least `min_pause` and at most ten minutes.
     #[must_use]
-    pub fn of(kind: ClaimFailureKind, intent: &ClaimIntent, min_pause: Duration, now: UtcMs) -> Self {
+    pub fn new(kind: ClaimFailureKind, intent: &ClaimIntent, min_pause: Duration, now: UtcMs) -> Self {
         let age_ms = now.0.saturating_sub(intent.begun_at.0);
         let pause_ms = age_ms.clamp(ms(min_pause), ms(min_pause.max(MAX_RETRY_PAUSE)));
         Self { kind, retry_at: UtcMs(now.0.saturating_add(pause_ms)) }
@@ -158,7 +158,7 @@ impl StoredClaim {
     pub(super) fn begun(key: &ClaimKey, goal: &Goal, terms: &ClaimTerms, now: UtcMs) -> Self {
         let ClaimKey { user, goal_id, period } = key.clone();
         let parts = ["claim", &terms.namespace, user.as_str(), &period.to_string(), &goal_id];
-        let EventKey(hash) = EventKey::of(&parts);
+        let EventKey(hash) = EventKey::from_parts(&parts);
         let grant = Grant {
             idempotency_key: format!("claim-{hash:032x}"),
             user: user.clone(),
@@ -181,7 +181,7 @@ impl StoredClaim {
     pub(super) fn again(&self, goal: &Goal, terms: &ClaimTerms, now: UtcMs) -> Self {
         let mut again = Self::begun(&self.intent.key(), goal, terms, now);
         let before = &self.intent.grant.idempotency_key;
-        let EventKey(hash) = EventKey::of(&["claim again", before]);
+        let EventKey(hash) = EventKey::from_parts(&["claim again", before]);
         again.intent.grant.idempotency_key = format!("claim-{hash:032x}");
         again
     }

@@ -13,17 +13,17 @@ impl EventKey {
     /// The key of an event. `kind` separates event types, because each publisher numbers its ids independently.
     #[must_use]
     pub fn new(kind: &str, user: &UserId, id: &str) -> Self {
-        Self::of(&[kind, user.as_str(), id])
+        Self::from_parts(&[kind, user.as_str(), id])
     }
 
     /// The key of an event without an id, from numbers that no other such event has.
     #[must_use]
     pub fn unnamed(numbers: [u64; 2]) -> Self {
-        Self::of(&["unnamed", &numbers[0].to_string(), &numbers[1].to_string()])
+        Self::from_parts(&["unnamed", &numbers[0].to_string(), &numbers[1].to_string()])
     }
 
     /// The key of these texts, none of which can take over a part of another.
-    pub(super) fn of(parts: &[&str]) -> Self {
+    pub(super) fn from_parts(parts: &[&str]) -> Self {
         let mut hash = Sha256::new();
         for part in parts {
             hash.update((part.len() as u64).to_le_bytes());

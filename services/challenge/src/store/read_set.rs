@@ -84,7 +84,7 @@ pub(super) enum DefaultGoals {
 }
 
 impl<'a> ReadSet<'a> {
-    pub(super) fn of(group: &'a [Command], catalog: &'a Catalog, complete: &CompleteUsers) -> Self {
+    pub(super) fn collect(group: &'a [Command], catalog: &'a Catalog, complete: &CompleteUsers) -> Self {
         let mut users: BTreeMap<&UserId, ReadExtent> = BTreeMap::new();
         for command in group {
             let extent = users.entry(command.user()).or_insert_with(|| ReadExtent::Part(BTreeSet::new()));

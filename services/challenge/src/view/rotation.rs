@@ -44,7 +44,7 @@ pub struct PeriodView {
 impl<'a> RotationStatus<'a> {
     /// The challenge's rotation at `now`.
     #[must_use]
-    pub fn of(catalog: &'a Catalog, challenge: ChallengeIndex, now: UtcMs) -> Self {
+    pub fn new(catalog: &'a Catalog, challenge: ChallengeIndex, now: UtcMs) -> Self {
         let challenge = catalog.challenge(challenge);
         let rotations = challenge.goals.clone().filter_map(|goal| catalog.goal(GoalIndex(goal)).rotation);
         let shortest = rotations.map(|rotation| rotation.schedule).min();
@@ -54,8 +54,8 @@ impl<'a> RotationStatus<'a> {
                 enabled: true,
                 r#type: "global",
                 schedule: schedule.name(),
-                current_period: PeriodView::of(current, now),
-                next_period: PeriodView::of(schedule.period(current.end), now),
+                current_period: PeriodView::new(current, now),
+                next_period: PeriodView::new(schedule.period(current.end), now),
             }
         });
         Self { challenge_id: &challenge.id, rotation }
@@ -63,7 +63,7 @@ impl<'a> RotationStatus<'a> {
 }
 
 impl PeriodView {
-    fn of(period: Period, now: UtcMs) -> Self {
+    fn new(period: Period, now: UtcMs) -> Self {
         Self {
             start_time: period.start.to_string(),
             end_time: period.end.to_string(),

@@ -47,7 +47,7 @@ pub struct SelectedGoalView<'a> {
 impl<'a> SelectionView<'a> {
     /// The response to a selection of a challenge's goals.
     #[must_use]
-    pub fn of(catalog: &'a Catalog, challenge: ChallengeIndex, selected: &Selected) -> Self {
+    pub fn new(catalog: &'a Catalog, challenge: ChallengeIndex, selected: &Selected) -> Self {
         let id = |goal| catalog.goal(goal).id.as_str();
         Self {
             selected_goals: selected.goals.iter().map(|row| goal(catalog, row, selected.at)).collect(),
@@ -64,8 +64,8 @@ fn goal<'a>(catalog: &'a Catalog, row: &GoalRow, now: UtcMs) -> SelectedGoalView
         goal_id: &goal.id,
         name: &goal.name,
         description: &goal.description,
-        requirement: RequirementView::of(goal),
-        reward: RewardView::of(&goal.reward),
+        requirement: RequirementView::new(goal),
+        reward: RewardView::new(&goal.reward),
         status: status(goal, row).name(),
         progress: progress(goal, row),
         target: goal.target,

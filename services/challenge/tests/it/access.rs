@@ -141,7 +141,7 @@ async fn profiles_are_for_the_callers_that_are_documented() {
     use hyper::service::Service as _;
 
     let on = [(kit::profiling::VARIABLE, "on")];
-    kit::profiling::start(&kit::env::Env::of(on)).unwrap();
+    kit::profiling::start(&kit::env::Env::from_pairs(on)).unwrap();
     let signer = Signer::ec("e");
     let keys = KeyServer::start(&[&signer]).await;
     let database = testkit::data::TestDatabase::new();

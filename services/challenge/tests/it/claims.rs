@@ -137,7 +137,7 @@ fn claims(store: &Arc<Store>, rewards: &Arc<Recorder>) -> Arc<Claims> {
 
 /// That of the default settings.
 fn policy() -> ClaimPolicy {
-    Settings::read(&Env::of(PORTS), Role::All).unwrap().claims
+    Settings::read(&Env::from_pairs(PORTS), Role::All).unwrap().claims
 }
 
 fn catalog() -> Catalog {

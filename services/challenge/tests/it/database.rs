@@ -21,7 +21,8 @@ pub(crate) const PORTS: [(&str, &str); 8] = [
 pub(crate) fn settings(database: &TestDatabase, more: &[(&str, &str)]) -> Settings {
     let own = database.env();
     let own = own.iter().map(|(name, value)| (*name, value.as_str()));
-    Settings::read(&Env::of(PORTS.into_iter().chain(own).chain(more.iter().copied())), Role::All).unwrap()
+    Settings::read(&Env::from_pairs(PORTS.into_iter().chain(own).chain(more.iter().copied())), Role::All)
+        .unwrap()
 }
 
 /// Whether a table has a column of this name.

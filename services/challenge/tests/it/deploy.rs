@@ -35,7 +35,7 @@ fn settings(variables: &Variables, role: Role) -> Settings {
 /// The settings from a container's environment alone.
 fn read(variables: &Variables, role: Role) -> Result<Settings, SettingsError> {
     let pairs = variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    Settings::read(&Env::of(pairs), role)
+    Settings::read(&Env::from_pairs(pairs), role)
 }
 
 /// The role of a container's command, which the binary has.

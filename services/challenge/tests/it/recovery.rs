@@ -75,7 +75,7 @@ async fn open_claims(database: &TestDatabase, count: usize) -> (Arc<Store>, Arc<
 
 /// That of the default settings.
 fn policy() -> ClaimPolicy {
-    Settings::read(&Env::of(PORTS), Role::All).unwrap().claims
+    Settings::read(&Env::from_pairs(PORTS), Role::All).unwrap().claims
 }
 
 fn claims(catalog: Arc<Catalog>, store: &Arc<Store>, rewards: &Arc<Picky>) -> Arc<Claims> {

@@ -50,7 +50,7 @@ pub(super) async fn handle(
 
 /// The priority that a request announces; `None` without the header, or with an unknown priority.
 pub(crate) fn announced_priority(headers: &HeaderMap) -> Option<Priority> {
-    headers.get(PRIORITY_HEADER).and_then(|word| word.to_str().ok()).and_then(Priority::of)
+    headers.get(PRIORITY_HEADER).and_then(|word| word.to_str().ok()).and_then(Priority::from_word)
 }
 
 fn body_format(headers: &HeaderMap) -> Option<BodyFormat> {

@@ -144,7 +144,7 @@ impl Visitor<'_> for MemberName {
     }
 
     fn visit_str<E: Error>(self, name: &str) -> Result<Self::Value, E> {
-        Ok(Member::of(name))
+        Ok(Member::from_name(name))
     }
 }
 

@@ -45,7 +45,7 @@ impl Member {
         Self::Metadata,
     ];
 
-    pub(super) fn of(name: &str) -> Option<Self> {
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|member| member.name() == name)
     }
 
@@ -148,7 +148,7 @@ impl<'a> SampleMembers<'a> {
         let invalid = || Invalid::fixed("priority", "must be HIGH, MEDIUM or LOW");
         match self.take(Member::Priority) {
             None => Ok(Priority::Medium),
-            Some(Value::Text(word)) => Priority::of(&word).ok_or_else(invalid),
+            Some(Value::Text(word)) => Priority::from_word(&word).ok_or_else(invalid),
             Some(_) => Err(invalid()),
         }
     }

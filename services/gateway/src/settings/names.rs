@@ -41,13 +41,13 @@ mod tests {
 
     #[test]
     fn the_parts_of_a_redis_make_its_url() {
-        let env = translated(&Env::of([("REDIS_HOST", "cache")])).unwrap();
+        let env = translated(&Env::from_pairs([("REDIS_HOST", "cache")])).unwrap();
         assert_eq!(env.text("REDIS_URL"), Some("redis://cache:6379/0"));
     }
 
     #[test]
     fn every_variable_without_effect_has_a_line() {
-        let lines = |pairs: &[(&str, &str)]| without_effect(&Env::of(pairs.iter().copied()));
+        let lines = |pairs: &[(&str, &str)]| without_effect(&Env::from_pairs(pairs.iter().copied()));
         assert_eq!(lines(&[("SAMPLING_INTERVAL_MS", "100"), ("GRPC_PORT", "1")]).len(), 2);
         let host = ("REDIS_HOST", "cache");
         assert!(lines(&[host])[0].ends_with("with SINK=redis only"));

@@ -18,7 +18,7 @@ fn settings(service: &Value) -> Settings {
     }
     // What is not given a value here is given one by the caller.
     let given = [("AUTH_JWKS_URL", "https://issuer.test/keys"), ("AUTH_ISSUER", "i")];
-    Settings::read(&Env::of(pairs.into_iter().chain(given))).unwrap()
+    Settings::read(&Env::from_pairs(pairs.into_iter().chain(given))).unwrap()
 }
 
 #[test]
@@ -26,9 +26,12 @@ fn the_image_exposes_every_port_and_starts_an_existing_command() {
     let text = yaml::text("gateway/Containerfile");
     let instruction = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim();
     let variables = text.lines().filter_map(|line| line.strip_prefix("ENV ")?.split_once('='));
-    assert!(Settings::read(&Env::of(variables.clone())).is_err(), "without credentials it does not start");
+    assert!(
+        Settings::read(&Env::from_pairs(variables.clone())).is_err(),
+        "without credentials it does not start"
+    );
     let variables = variables.chain([("AUTH", "off")]);
-    let Settings { ports, durability, sink, .. } = Settings::read(&Env::of(variables)).unwrap();
+    let Settings { ports, durability, sink, .. } = Settings::read(&Env::from_pairs(variables)).unwrap();
     let volume = instruction("VOLUME");
     assert!(matches!(durability, DurabilityOptions::Disk(journal) if journal.folder.starts_with(volume)));
     assert!(matches!(sink, SinkOptions::File(path) if path.starts_with(volume)));

@@ -47,10 +47,11 @@ mod built_in {
 
     #[tokio::test]
     async fn from_another_machine_profiles_are_for_administrators() {
-        kit::profiling::start(&Env::of([("PROFILING", "on")])).unwrap();
+        kit::profiling::start(&Env::from_pairs([("PROFILING", "on")])).unwrap();
         let signer = Signer::ec("e");
         let keys = KeyServer::start(&[&signer]).await;
-        let settings = Settings::read(&Env::of([keys.settings().as_slice(), &ROLES].concat())).unwrap();
+        let settings =
+            Settings::read(&Env::from_pairs([keys.settings().as_slice(), &ROLES].concat())).unwrap();
         let identity = Identity::start(settings.tokens, settings.roles, &Metrics::new("gateway"));
         let identity = Arc::new(identity);
         identity.ready().await;

@@ -22,7 +22,8 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) async fn start(settings: &[(&str, &str)]) -> Self {
-        let settings = Settings::read(&Env::of(PORTS.into_iter().chain(settings.iter().copied()))).unwrap();
+        let settings =
+            Settings::read(&Env::from_pairs(PORTS.into_iter().chain(settings.iter().copied()))).unwrap();
         Self { running: start(&settings).await.unwrap() }
     }
 

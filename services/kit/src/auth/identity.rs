@@ -47,7 +47,7 @@ impl Identity {
         let authorization = single_header(headers, header::AUTHORIZATION.as_str())?;
         let Some(authorization) = authorization else { return Ok(Credential::Missing) };
         let claims = authenticate(tokens, authorization).await?;
-        Ok(Credential::Token { role: self.roles.of(&claims.subject), claims })
+        Ok(Credential::Token { role: self.roles.role(&claims.subject), claims })
     }
 
     /// Returns when callers can be identified.

@@ -31,7 +31,7 @@ impl Roles {
 
     /// The role of a token's subject.
     #[must_use]
-    pub fn of(&self, subject: &str) -> Role {
+    pub fn role(&self, subject: &str) -> Role {
         match subject {
             _ if self.admins.contains(subject) => Role::Admin,
             _ if self.services.contains(subject) => Role::Service,
@@ -51,8 +51,9 @@ mod tests {
 
     #[test]
     fn subjects_have_the_role_that_names_them_and_others_none() {
-        let roles = Roles::read(&Env::of([("SERVICE_SUBJECTS", "a, b,,both"), ("ADMIN_SUBJECTS", "both")]));
-        let of = ["a", "b", "both", "", "c", "a, b"].map(|subject| roles.of(subject));
+        let roles =
+            Roles::read(&Env::from_pairs([("SERVICE_SUBJECTS", "a, b,,both"), ("ADMIN_SUBJECTS", "both")]));
+        let of = ["a", "b", "both", "", "c", "a, b"].map(|subject| roles.role(subject));
         assert_eq!(of, [Role::Service, Role::Service, Role::Admin, Role::User, Role::User, Role::User]);
         assert!(Role::Admin > Role::Service && Role::Service > Role::User);
     }

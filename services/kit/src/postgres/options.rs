@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     fn read(pairs: &[(&str, &str)]) -> Result<Option<ServerOptions>, EnvError> {
-        ServerOptions::read(&Env::of(pairs.iter().copied()), "shop")
+        ServerOptions::read(&Env::from_pairs(pairs.iter().copied()), "shop")
     }
 
     #[test]

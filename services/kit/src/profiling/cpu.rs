@@ -287,7 +287,7 @@ mod tests {
         let sampled = profile.counts.values().sum::<i64>() * 10;
         assert!(used > 50, "{used} ms");
         assert!((used / 2..=used * 3 / 2 + 50).contains(&sampled), "{sampled} ms of {used} ms were sampled");
-        let symbols = Symbols::of(&profile.program, profile.counts.keys().flatten().copied());
+        let symbols = Symbols::resolve(&profile.program, profile.counts.keys().flatten().copied());
         let burnt = profile.counts.iter().filter(|(addresses, _)| {
             addresses
                 .iter()

@@ -252,7 +252,7 @@ mod tests {
         let program = Program::load().unwrap();
         let samples = SAMPLES.get().unwrap().samples();
         let addresses = samples.iter().flat_map(|sample| sample.addresses.iter().copied());
-        let symbols = super::super::symbols::Symbols::of(&program, addresses);
+        let symbols = super::super::symbols::Symbols::resolve(&program, addresses);
         let own = samples.iter().filter(|sample| {
             let names = sample.addresses.iter().filter_map(|address| symbols.name(*address));
             names.into_iter().any(|name| name.ends_with("heap::tests::keeps_memory"))

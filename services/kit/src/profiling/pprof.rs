@@ -143,7 +143,7 @@ pub(super) fn encode(
     is_own: fn(&str) -> bool,
 ) -> io::Result<Vec<u8>> {
     let addresses = samples.iter().flat_map(|sample| sample.addresses.iter().copied());
-    let symbols = Symbols::of(program, addresses);
+    let symbols = Symbols::resolve(program, addresses);
     let mut tables = Tables::new(program, &symbols);
     let samples = samples.iter().map(|sample| tables.sample(sample, is_own)).collect();
     let profile = tables.into_profile(header, samples);

@@ -217,7 +217,7 @@ mod tests {
         let length = outermost(&file);
         let sample = file.read(0, length).unwrap();
         let addresses = program.callers(&sample, &mut UnwindCache::default());
-        let symbols = Symbols::of(&program, addresses.iter().copied());
+        let symbols = Symbols::resolve(&program, addresses.iter().copied());
         let names: Vec<&str> = addresses.iter().filter_map(|address| symbols.name(*address)).collect();
         let at = names.iter().position(|name| name.ends_with("program::tests::innermost"));
         let at = at.unwrap_or_else(|| panic!("{names:?}"));

@@ -16,7 +16,7 @@ pub(super) struct Symbols {
 
 impl Symbols {
     /// The functions at these addresses. Code without symbols is named after its file, in brackets.
-    pub(super) fn of(program: &Program, addresses: impl Iterator<Item = u64>) -> Self {
+    pub(super) fn resolve(program: &Program, addresses: impl Iterator<Item = u64>) -> Self {
         let mut by_module = vec![BTreeSet::new(); program.modules.len()];
         for address in addresses {
             if let Some(module) = program.module_at(address) {

@@ -17,7 +17,7 @@ struct OrderResult {
 
 impl OrderResult {
     /// Of an order that was carried out, or of which nothing was; then the error is that of the first item with one.
-    fn of(outcomes: &[ItemOutcome]) -> Self {
+    fn from_outcomes(outcomes: &[ItemOutcome]) -> Self {
         let failed = outcomes.iter().find_map(|outcome| Some((outcome.item, outcome.error.as_ref()?)));
         let error =
             failed.map(|(item, error)| format!("nothing was changed: product {}: {error}", item.product_id));
@@ -44,7 +44,7 @@ impl Api {
         caller.require_service()?;
         let order = requests::order(message.items, message.order_id)?;
         let OrderResult { success, error, results } = match order {
-            Some(order) => OrderResult::of(&self.operations.take(order).await?),
+            Some(order) => OrderResult::from_outcomes(&self.operations.take(order).await?),
             None => OrderResult::without_items(),
         };
         Ok(proto::DecrementStockResponse { success, error, results })
@@ -58,7 +58,7 @@ impl Api {
         caller.require_service()?;
         let order = requests::order(message.items, message.order_id)?;
         let OrderResult { success, error, results } = match order {
-            Some(order) => OrderResult::of(&self.operations.give_back(order).await?),
+            Some(order) => OrderResult::from_outcomes(&self.operations.give_back(order).await?),
             None => OrderResult::without_items(),
         };
         Ok(proto::RollbackStockResponse { success, error, results })

@@ -102,7 +102,7 @@ impl Middleware {
 
     /// Identifies the caller and admits or refuses the call.
     async fn admit(&self, method: &Method, request: &mut Request) -> Result<Permit, Status> {
-        let Admitted { caller, permit } = self.admission.admit(method, Origin::of(request)).await?;
+        let Admitted { caller, permit } = self.admission.admit(method, Origin::from_request(request)).await?;
         request.extensions_mut().insert(caller);
         Ok(permit)
     }

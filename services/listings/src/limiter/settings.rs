@@ -116,11 +116,11 @@ mod tests {
 
     #[test]
     fn defaults_are_on_and_as_documented() {
-        let settings = LimitSettings::read(&Env::of([])).unwrap();
+        let settings = LimitSettings::read(&Env::from_pairs([])).unwrap();
         assert!(settings.is_on && settings.on_failure == OnFailure::Admit && settings.trusted_proxies == 0);
         let of = |name| settings.limit_of(METHODS.iter().find(|method| method.name == name).unwrap());
         assert_eq!(of("GetProductStats"), MethodLimit { per_minute: 300, key: RateLimitKey::Ip });
         assert_eq!(of("RecordInventoryMovement"), MethodLimit { per_minute: 50, key: RateLimitKey::User });
-        assert!(!LimitSettings::read(&Env::of([("RATE_LIMIT_ENABLED", "false")])).unwrap().is_on);
+        assert!(!LimitSettings::read(&Env::from_pairs([("RATE_LIMIT_ENABLED", "false")])).unwrap().is_on);
     }
 }

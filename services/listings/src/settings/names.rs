@@ -44,14 +44,14 @@ mod tests {
 
     #[test]
     fn the_parts_of_a_redis_are_accepted_with_a_prefix() {
-        let env = Env::of([("SVETULISTINGS_REDIS_HOST", "cache"), ("VONDILISTINGS_REDIS_DB", "3")]);
+        let env = Env::from_pairs([("SVETULISTINGS_REDIS_HOST", "cache"), ("VONDILISTINGS_REDIS_DB", "3")]);
         let env = translated(&env.with_prefixes(&PREFIXES)).unwrap();
         assert_eq!(env.text("REDIS_URL"), Some("redis://cache:6379/3"));
     }
 
     #[test]
     fn every_variable_without_effect_has_a_line() {
-        let lines = |pairs: &[(&str, &str)]| without_effect(&Env::of(pairs.iter().copied()));
+        let lines = |pairs: &[(&str, &str)]| without_effect(&Env::from_pairs(pairs.iter().copied()));
         for (name, _) in WITHOUT_EFFECT {
             assert!(lines(&[(name, "1")])[0].starts_with(name));
         }

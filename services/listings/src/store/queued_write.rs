@@ -49,7 +49,7 @@ pub(super) struct DecidedGroup {
 /// Decides the writes in order, each on the rows as the previous writes left them.
 pub(super) fn decide(group: &[QueuedWrite], mut loaded: LoadedRows, now: UtcMs) -> DecidedGroup {
     let outcomes = group.iter().map(|queued| queued.write.apply(&mut loaded, now)).collect();
-    DecidedGroup { changes: Changes::of(loaded), outcomes }
+    DecidedGroup { changes: Changes::new(loaded), outcomes }
 }
 
 /// Sends every caller its outcome; callers that have disconnected are skipped.

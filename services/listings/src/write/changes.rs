@@ -52,7 +52,7 @@ pub struct Changes {
 impl Changes {
     /// The changes between the rows before and after.
     #[must_use]
-    pub fn of(loaded: LoadedRows) -> Self {
+    pub fn new(loaded: LoadedRows) -> Self {
         let mut changes =
             Self { movements: loaded.movements, new_storefronts: loaded.new_storefronts, ..Self::default() };
         for (_, row) in loaded.listings {

@@ -31,7 +31,7 @@ pub struct RequiredRows {
 
 impl RequiredRows {
     /// The rows that these writes need.
-    pub fn of<'a>(writes: impl IntoIterator<Item = &'a Write>) -> Self {
+    pub fn collect<'a>(writes: impl IntoIterator<Item = &'a Write>) -> Self {
         let mut required = Self::default();
         writes.into_iter().for_each(|write| required.add(write));
         required

@@ -46,7 +46,7 @@ fn stock_moves_in_and_out_and_never_below_zero() {
     assert_eq!(moved(Direction::Out, 1), Err(refused));
     assert_eq!(moved(Direction::Adjustment, i32::MAX), levels(0, i32::MAX));
     assert!(moved(Direction::In, 1).is_err(), "the stock would overflow");
-    assert_eq!(Changes::of(loaded).movements.len(), 3);
+    assert_eq!(Changes::new(loaded).movements.len(), 3);
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn an_order_says_of_each_item_why_it_is_not_carried_out() {
     let request = Box::new(OrderItems { items: vec![variant], order_id: None });
     let outcomes = items(Write::Return(request).apply(&mut loaded, NOW));
     assert_eq!(outcomes[0].error.as_deref(), Some("no variant has the id 4"));
-    assert!(Changes::of(loaded).is_empty());
+    assert!(Changes::new(loaded).is_empty());
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn an_order_takes_all_items_or_none_and_once_and_gives_back_once() {
     let again = done(Write::Take(order(Some("a"), &[(1, 3), (2, 4)])));
     assert_eq!(stocks(again), [((10, 10), false), ((6, 6), false)], "rolled back");
     assert_eq!(stocks(done(Write::Take(order(None, &[(1, 1)])))), [((10, 9), true)]);
-    let changes = Changes::of(loaded);
+    let changes = Changes::new(loaded);
     let stocks: Vec<_> = changes.updated.iter().map(|listing| (listing.quantity, listing.sold)).collect();
     assert_eq!(stocks, [(9, 1), (6, 4)]);
 }
@@ -166,7 +166,7 @@ fn a_favourite_counts_once_and_is_deleted_with_the_listing() {
     assert_eq!(loaded.listings[&1].now.favorites, 1);
     Write::Delete(1, Deleter::Owner(7)).apply(&mut loaded, NOW).unwrap();
     assert_eq!(add.apply(&mut loaded, NOW), Err(WriteRefusal::NotFound("listing", 1)));
-    let changes = Changes::of(loaded);
+    let changes = Changes::new(loaded);
     assert_eq!((changes.added_favorites, changes.cleared_favorites), (vec![], vec![1]));
 }
 
@@ -189,7 +189,7 @@ fn only_the_owner_changes_and_the_owner_or_an_administrator_deletes() {
 fn a_movement_invalidates_the_listing_and_the_statistics_and_no_search() {
     let mut loaded = loaded(vec![example(1)]);
     movement(Direction::In, 1).apply(&mut loaded, NOW).unwrap();
-    let changes = Changes::of(loaded);
+    let changes = Changes::new(loaded);
     assert_eq!(
         changes.invalidated.into_iter().collect::<Vec<_>>(),
         [CacheScope::Listing(1), CacheScope::Stats(3)]
@@ -254,7 +254,7 @@ proptest! {
             let _refused = write.apply(&mut loaded, NOW);
         }
         let now: Vec<Listing> = loaded.listings.values().map(|row| row.now.clone()).collect();
-        let changes = Changes::of(loaded);
+        let changes = Changes::new(loaded);
         let moved = changes.stats.get(&3).copied().unwrap_or_default();
         prop_assert_eq!(before + moved, sum(&now));
         let active = changes.counts.iter().filter(|((_, status, _), _)| *status == Status::Active).map(|(_, n)| n);
@@ -298,7 +298,7 @@ proptest! {
             let _refused = write.apply(&mut loaded, NOW);
         }
         let now: Vec<Listing> = loaded.listings.values().map(|row| row.now.clone()).collect();
-        let invalidated = Changes::of(loaded).invalidated;
+        let invalidated = Changes::new(loaded).invalidated;
         // What a page shows of a listing that passes its filters, besides the listing itself, which has its own scope.
         let on = |all: &[Listing], passes: &dyn Fn(&Listing) -> bool| -> Vec<(i64, i64)> {
             let on = all.iter().filter(|listing| listing.deleted_at.is_none() && passes(listing));

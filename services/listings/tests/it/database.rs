@@ -17,6 +17,6 @@ pub(crate) const BASE_SETTINGS: [(&str, &str); 5] = [
 pub(crate) fn settings(store: &TestDatabase, more: &[(&str, &str)]) -> Settings {
     let own = store.env();
     let own = own.iter().map(|(name, value)| (*name, value.as_str()));
-    let env = Env::of(BASE_SETTINGS.into_iter().chain(own).chain(more.iter().copied()));
+    let env = Env::from_pairs(BASE_SETTINGS.into_iter().chain(own).chain(more.iter().copied()));
     Settings::read(&env.with_prefixes(&PREFIXES)).unwrap()
 }

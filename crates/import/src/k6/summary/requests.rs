@@ -18,7 +18,7 @@ struct SelectedRequests {
 
 impl SelectedRequests {
     /// The requests of a metric's tags, such as `name:list,scenario:browse`; none for tags that select otherwise.
-    fn of(tags: &str) -> Option<SelectedRequests> {
+    fn from_tags(tags: &str) -> Option<SelectedRequests> {
         let mut selected = SelectedRequests::default();
         for tag in tags.split(',').filter(|tag| !tag.is_empty()) {
             match tag.split_once(':')? {
@@ -44,7 +44,7 @@ fn parts(metric: &str) -> (&str, &str) {
 pub(super) fn summaries(figures: &StatedFigures) -> Vec<RequestSummary> {
     let metrics = figures.subjects().filter(|metric| parts(metric).0.starts_with("http_req"));
     let selected: BTreeSet<SelectedRequests> =
-        metrics.filter_map(|metric| SelectedRequests::of(parts(metric).1)).collect();
+        metrics.filter_map(|metric| SelectedRequests::from_tags(parts(metric).1)).collect();
     let is_all_http = figures.subjects().all(|metric| parts(metric).0 != "grpc_req_duration");
     let is_known = |selected: &SelectedRequests| is_all_http || *selected != SelectedRequests::default();
     selected.into_iter().filter(is_known).map(|selected| summary(figures, selected)).collect()
@@ -55,7 +55,7 @@ pub(super) fn summaries(figures: &StatedFigures) -> Vec<RequestSummary> {
 pub(super) fn totals(figures: &StatedFigures) -> Vec<StatedTotal> {
     let total = |metric: &str| {
         let (base, tags) = parts(metric);
-        let selected = SelectedRequests::of(tags)?;
+        let selected = SelectedRequests::from_tags(tags)?;
         let is_all = !tags.contains("expected_response");
         let (requests, failed) = match base {
             "http_reqs" | "http_req_duration" if is_all => (Some(figures.count(metric, "count")?), None),
@@ -98,7 +98,7 @@ fn summary(figures: &StatedFigures, selected: SelectedRequests) -> RequestSummar
             let has_successes = tags.split(',').any(|tag| tag == "expected_response:true");
             of == base
                 && has_successes == is_of_successes
-                && SelectedRequests::of(tags).is_some_and(|tags| tags == selected)
+                && SelectedRequests::from_tags(tags).is_some_and(|tags| tags == selected)
         })
     };
     let whole = find("http_req_failed", false);

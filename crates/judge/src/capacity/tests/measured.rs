@@ -22,16 +22,16 @@ fn a_probe_has_the_margin_of_its_run() {
         let side = Side { name: "run", run: &run, workload: &workload, provenance: Provenance::Intact };
         measure_probe(&rules, place, &side).unwrap()
     };
-    let run = || TestRun::new().offer("steady", "list", Load { us: 25_000, ..Load::of(50) });
+    let run = || TestRun::new().offer("steady", "list", Load { us: 25_000, ..Load::ok(50) });
     let fast = measured(run());
     assert!((fast.margins[0] - 2.0_f64.ln()).abs() < 0.06, "{fast:?}");
     assert_eq!((fast.unusable.as_deref(), fast.has_collapsed), (None, false));
     assert!((fast.goodput - 50.0).abs() < 0.5 && fast.failed == 0.0);
-    let late = measured(run().offer("steady", "list", Load { dropped_generator_late: 5, ..Load::of(0) }));
+    let late = measured(run().offer("steady", "list", Load { dropped_generator_late: 5, ..Load::ok(0) }));
     assert!(late.unusable.unwrap().starts_with("the generator was late"));
     let ended = measured(run().stopped_by("fast collapses", 40_000));
     assert!(ended.has_collapsed && ended.margins[0] <= 0.0);
-    let failing = measured(TestRun::new().offer("steady", "list", Load { failed: 10, ..Load::of(40) }));
+    let failing = measured(TestRun::new().offer("steady", "list", Load { failed: 10, ..Load::ok(40) }));
     assert_eq!(failing.values, [None]);
     assert!(failing.margins[0] < -1.38);
 }
@@ -39,11 +39,11 @@ fn a_probe_has_the_margin_of_its_run() {
 /// A run at 70 a second, at 120, 150 and 200, and at 70 again, of a target that answers `served` of them a second; the rest
 /// is refused, or waits.
 fn overloaded(after_us: u64, refusal: Option<Outcome>) -> (TestRun, Workload) {
-    let mut test_run = TestRun::new().offer("steady", "list", Load::of(1));
+    let mut test_run = TestRun::new().offer("steady", "list", Load::ok(1));
     let shape = OverloadShape::around(0.7, &[1.2, 1.5, 2.0], Duration::from_secs(10));
     test_run.plan_rate(100.0);
     let measured = test_run.workload.phases[1].clone();
-    let workload = shape.of(&test_run.workload, &measured);
+    let workload = shape.apply_to(&test_run.workload, &measured);
     for (at, (name, factor, length)) in shape.parts.iter().enumerate() {
         let offered = (factor * 100.0) as u64;
         let key = |metric| Key::of(metric).scenario("play").phase(name).endpoint("list");

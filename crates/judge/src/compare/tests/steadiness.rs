@@ -4,7 +4,7 @@ use super::between;
 use crate::testing::{Load, TestRun, five_minutes};
 
 fn slow_until(end: u32, slow_us: u64, us: u64) -> TestRun {
-    five_minutes(|second| Load { us: if second < end { slow_us } else { us }, ..Load::of(50) })
+    five_minutes(|second| Load { us: if second < end { slow_us } else { us }, ..Load::ok(50) })
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn both_are_cut_where_the_later_reaches_steady_state() {
 
 #[test]
 fn an_endpoint_without_steady_state_makes_differences_inconclusive() {
-    let late = five_minutes(|second| Load { us: if second < 220 { 10_000 } else { 14_000 }, ..Load::of(50) });
+    let late = five_minutes(|second| Load { us: if second < 220 { 10_000 } else { 14_000 }, ..Load::ok(50) });
     let flat = slow_until(0, 0, 10_000);
     insta::assert_snapshot!(between("T2", &flat, &late), @r"
     inconclusive [1] `list` in `steady`: p50 rose by 40 % at 220 s of 300 s and stayed there, too late for a warm-up.
@@ -40,7 +40,7 @@ fn an_endpoint_without_steady_state_makes_differences_inconclusive() {
 
 #[test]
 fn a_phase_too_short_for_steady_state_is_info() {
-    let short = TestRun::new().offer("warm-up", "list", Load::of(50)).offer("steady", "list", Load::of(50));
+    let short = TestRun::new().offer("warm-up", "list", Load::ok(50)).offer("steady", "list", Load::ok(50));
     insta::assert_snapshot!(between("T2", &short, &short), @r"
     info [0, 1] Whether endpoints were steady is unknown in phases shorter than 60 s: `warm-up`.
     refusals: 0
@@ -81,7 +81,7 @@ fn steal_on_either_side_is_stated_and_refuses_nothing() {
 #[test]
 fn a_busy_loop_beside_neighbours_refuses_differences_of_its_phase() {
     let noisy = |cores: f64| {
-        let mut test_run = TestRun::unobserved().offer("steady", "list", Load::of(100));
+        let mut test_run = TestRun::unobserved().offer("steady", "list", Load::ok(100));
         test_run.loop_cpu(0, [(0..10, 0.2), (10..70, cores)]);
         test_run.observe(&evidence::SeriesKey::new("host_steal", "host", "1"), 0..70, 0.06);
         test_run

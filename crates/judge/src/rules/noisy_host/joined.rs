@@ -85,7 +85,7 @@ mod tests {
 
     /// 3 of 1,003 arrivals a second are dropped, and processes of others use a core while a process waits.
     fn beside_others() -> TestRun {
-        let load = Load { dropped_generator_late: 3, ..Load::of(1_000) };
+        let load = Load { dropped_generator_late: 3, ..Load::ok(1_000) };
         let mut test_run = TestRun::new()
             .offer("steady", "list", load)
             .with_objective("fast", "p95(list, phase = steady) < 50ms")
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_busy_loop_beside_neighbours_is_part_of_the_finding() {
-        let mut test_run = TestRun::unobserved().offer("steady", "list", Load::of(1_000));
+        let mut test_run = TestRun::unobserved().offer("steady", "list", Load::ok(1_000));
         test_run.loop_cpu(0, [(0..70, 0.9)]);
         test_run.loop_cpu(1, [(0..70, 0.97)]);
         test_run.observe(&SeriesKey::new("host_steal", "host", "1"), 0..70, 0.06);
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_busy_loop_and_late_drops_without_neighbours_stay_what_they_are() {
-        let load = Load { dropped_generator_late: 3, ..Load::of(1_000) };
+        let load = Load { dropped_generator_late: 3, ..Load::ok(1_000) };
         let mut test_run = TestRun::unobserved().offer("steady", "list", load);
         test_run.loop_cpu(0, [(0..70, 0.97)]);
         test_run.stall(20..70, 3_000);
@@ -149,9 +149,9 @@ mod tests {
 
     #[test]
     fn neighbours_of_another_phase_explain_no_late_drops() {
-        let load = Load { dropped_generator_late: 3, ..Load::of(1_000) };
+        let load = Load { dropped_generator_late: 3, ..Load::ok(1_000) };
         let mut test_run =
-            TestRun::new().offer("warm-up", "list", Load::of(1_000)).offer("steady", "list", load);
+            TestRun::new().offer("warm-up", "list", Load::ok(1_000)).offer("steady", "list", load);
         let steal = SeriesKey::new("host_steal", "host", "1");
         test_run.observe(&steal, 0..10, 0.3);
         test_run.observe(&steal, 10..70, 0.0);

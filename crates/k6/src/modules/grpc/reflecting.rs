@@ -63,7 +63,7 @@ impl Reflection<'_, '_> {
         let scope = self.scope;
         let wrong = |why: String| scope.throw(&format!("can't list services: {why}"));
         let mut session = ReflectionSession::of_all();
-        let mut held = HeldBytes::of(Vu::of(scope).shared.script.budget());
+        let mut held = HeldBytes::new(Vu::of(scope).shared.script.budget());
         for _ in 0..MAX_ROUNDS {
             let requests = session.requests();
             if requests.is_empty() {

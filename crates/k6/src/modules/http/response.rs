@@ -228,7 +228,7 @@ struct MeanwhileMemory<'js> {
 
 impl<'js> MeanwhileMemory<'js> {
     fn of(scope: Scope<'js>) -> MeanwhileMemory<'js> {
-        MeanwhileMemory { scope, held: HeldBytes::of(Vu::of(scope).shared.script.budget()) }
+        MeanwhileMemory { scope, held: HeldBytes::new(Vu::of(scope).shared.script.budget()) }
     }
 
     fn take(&mut self, bytes: usize) -> Result<(), Thrown> {

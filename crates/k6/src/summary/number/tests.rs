@@ -46,11 +46,11 @@ fn durations_and_plain_numbers_are_those_of_k6() {
 
 #[test]
 fn a_unit_that_was_asked_for_has_two_digits() {
-    let shown = ["us", "ms", "s"].map(|name| duration(1234.5678, TimeUnit::of(name)));
+    let shown = ["us", "ms", "s"].map(|name| duration(1234.5678, TimeUnit::from_name(name)));
     assert_eq!(shown, ["1234567.80µs", "1234.57ms", "1.23s"]);
-    assert_eq!([TimeUnit::of("m"), TimeUnit::of("")], [None, None]);
+    assert_eq!([TimeUnit::from_name("m"), TimeUnit::from_name("")], [None, None]);
     assert_eq!(
-        ["s", "ms", "us"].map(|name| TimeUnit::of(name).map(TimeUnit::name)),
+        ["s", "ms", "us"].map(|name| TimeUnit::from_name(name).map(TimeUnit::name)),
         [Some("s"), Some("ms"), Some("us")]
     );
 }

@@ -138,7 +138,7 @@ fn an_overload_needs_no_more_connections_than_a_plan_may_by_default() {
         let open = "executor = \"constant-arrival-rate\"\nrate = \"3000/s\"\nduration = \"10s\"\n";
         let workload = good(&plan_of(&format!("{open}{lines}")));
         let shape = OverloadShape::around(0.7, &[1.2, 2.0], 10 * S);
-        shape.of(&workload, &workload.phases[0]).scenarios[0].max_vus
+        shape.apply_to(&workload, &workload.phases[0]).scenarios[0].max_vus
     };
     assert_eq!(overloaded("max_vus = 400"), 800);
     assert_eq!(overloaded("max_vus = 9000"), 10_000);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use testbed::{Fate, Served, Target};
+use testbed::{Outcome, Served, Target};
 
 /// A request with what is certain of it. Instants are those of [`testbed::now_ns`].
 #[derive(Debug, Clone)]
@@ -186,7 +186,7 @@ impl TargetLog {
 
 impl LoggedRequest {
     pub(super) fn is_ok(&self) -> bool {
-        self.served.fate == Fate::Answered && self.served.status.is_some_and(|status| status < 400)
+        self.served.outcome == Outcome::Answered && self.served.status.is_some_and(|status| status < 400)
     }
 
     pub(super) fn has_failed(&self) -> bool {

@@ -18,7 +18,7 @@ pub(super) struct LostWorker {
 
 impl LostWorker {
     /// The one that a notice is about, if it is about one.
-    pub(super) fn of(notice: &Notice) -> Option<LostWorker> {
+    pub(super) fn from_notice(notice: &Notice) -> Option<LostWorker> {
         let is_worker = notice.kind == NoticeKind::Gone && notice.observer == SeriesKey::GENERATOR;
         let place = notice.instance.filter(|_| is_worker)?;
         let named = notice.text.split_once(" vanished").map(|(name, _)| name.to_owned());

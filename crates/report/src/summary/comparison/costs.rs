@@ -65,7 +65,7 @@ fn targets(sides: &[TalliedSide<'_>], series: &str) -> Vec<String> {
 
 fn parts(run: &dyn Run, series: &str, target: &str) -> Result<Vec<Coverage>, ReadError> {
     let is_its = |key: &&SeriesKey| &*key.name == series && &*key.target == target;
-    run.series().iter().filter(is_its).map(|key| Coverage::of(run, key)).collect()
+    run.series().iter().filter(is_its).map(|key| Coverage::read(run, key)).collect()
 }
 
 /// The cost over the whole seconds of a phase. The work of these seconds is that of all requests that ended in them, due in

@@ -94,7 +94,7 @@ fn compared(
 fn moved(windows: [&ProfileWindow<'_>; 2], requests: [u64; 2]) -> Result<profile::Comparison, String> {
     let (base, new) = (windows[0].read()?, windows[1].read()?);
     let options = profile::ViewOptions { sample_type: sample_type(&new), focus: None };
-    let view = |profile| profile::View::of(profile, options).map_err(|error| error.to_string());
+    let view = |profile| profile::View::new(profile, options).map_err(|error| error.to_string());
     let (base, new) = (view(&base)?, view(&new)?);
     let side = |view, requests| profile::Side { view, requests: Some(requests) };
     let mut moved = profile::compare(side(&base, requests[0]), side(&new, requests[1]))

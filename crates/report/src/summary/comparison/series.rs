@@ -57,7 +57,7 @@ pub(super) fn of(sides: &[TalliedSide<'_>], phases: &[String]) -> Result<Vec<Vec
         let mut pairs_by_phase: Vec<Vec<SeriesPair>> = vec![Vec::new(); phases.len()];
         for key in keys {
             let covered: Vec<Coverage> =
-                sides.iter().map(|side| Coverage::of(side.side.run, key)).collect::<Result<_, _>>()?;
+                sides.iter().map(|side| Coverage::read(side.side.run, key)).collect::<Result<_, _>>()?;
             for (phase, pairs) in phases.iter().zip(&mut pairs_by_phase) {
                 let level = |(side, covered): (&TalliedSide<'_>, &Coverage)| level(side, covered, phase);
                 pairs.extend(pair(key, &sides.iter().zip(&covered).map(level).collect::<Vec<_>>()));

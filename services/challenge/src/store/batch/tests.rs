@@ -89,7 +89,7 @@ impl Stored {
 
     fn leave(&mut self, catalog: &Catalog, intent: &ClaimIntent, kind: ClaimFailureKind, now: UtcMs) {
         let (reply, _outcome) = reply();
-        let failure = ClaimFailure::of(kind, intent, Duration::from_secs(60), now);
+        let failure = ClaimFailure::new(kind, intent, Duration::from_secs(60), now);
         self.run(catalog, Command::LeaveClaim(intent.clone(), failure, reply), now);
     }
 

@@ -87,6 +87,6 @@ async fn explain(client: &tokio_postgres::Client, statement: &str, parameters: &
 
 fn options(cluster: &Cluster) -> ServerOptions {
     let pairs = cluster.env();
-    let env = Env::of(pairs.iter().map(|(name, value)| (*name, value.as_str())));
+    let env = Env::from_pairs(pairs.iter().map(|(name, value)| (*name, value.as_str())));
     ServerOptions::read(&env, "challenge").unwrap().unwrap()
 }

@@ -90,7 +90,7 @@ pub(super) struct RowColumns<'a> {
 }
 
 impl<'a> RowColumns<'a> {
-    pub(super) fn of(rows: &'a [ChangedRow], catalog: &'a Catalog) -> Self {
+    pub(super) fn new(rows: &'a [ChangedRow], catalog: &'a Catalog) -> Self {
         let mut columns = Self::default();
         let stamp = |time: Option<UtcMs>| time.map(Stamp);
         for ChangedRow { user, row } in rows {
@@ -146,7 +146,7 @@ pub(super) struct ClaimColumns<'a> {
 }
 
 impl<'a> ClaimColumns<'a> {
-    pub(super) fn of(claims: &'a [StoredClaim]) -> Self {
+    pub(super) fn new(claims: &'a [StoredClaim]) -> Self {
         let mut columns = Self::default();
         for claim in claims {
             let intent = &claim.intent;
@@ -195,7 +195,7 @@ pub(super) struct GrantColumns<'a> {
 }
 
 impl<'a> GrantColumns<'a> {
-    pub(super) fn of(grants: &'a [Grant]) -> Self {
+    pub(super) fn new(grants: &'a [Grant]) -> Self {
         let mut columns = Self::default();
         for grant in grants {
             columns.users.push(grant.user.as_str());

@@ -102,14 +102,14 @@ impl GroupTransaction<'_> {
             if changes.rows.is_empty() {
                 return Ok(0);
             }
-            let columns = RowColumns::of(&changes.rows, self.catalog);
+            let columns = RowColumns::new(&changes.rows, self.catalog);
             self.client.execute(&self.statements.save_rows, &columns.parameters()).await
         };
         let claims = async {
             if changes.claims.is_empty() {
                 return Ok(0);
             }
-            let columns = ClaimColumns::of(&changes.claims);
+            let columns = ClaimColumns::new(&changes.claims);
             self.client.execute(&self.statements.save_claims, &columns.parameters()).await
         };
         let unlisted = self.mark_claimed(&changes.unlisted, now);
@@ -133,7 +133,7 @@ impl GroupTransaction<'_> {
         if grants.is_empty() {
             return Ok(0);
         }
-        let columns = GrantColumns::of(grants);
+        let columns = GrantColumns::new(grants);
         let [users, keys, kinds, rewards, quantities] = columns.parameters();
         let at = Stamp(now);
         let parameters = [users, keys, kinds, rewards, quantities, &at];

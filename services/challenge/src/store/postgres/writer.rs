@@ -80,7 +80,7 @@ impl Writer {
     /// while it was idle, all of it is repeated once on a new one.
     async fn load(&mut self, group: &[Command]) -> Result<LoadedGroup, StoreError> {
         let catalog = Arc::clone(&self.shared.catalog);
-        let mut read_set = ReadSet::of(group, &catalog, &self.shared.complete());
+        let mut read_set = ReadSet::collect(group, &catalog, &self.shared.complete());
         match self.load_once(&mut read_set).await {
             Err(StoreError::Unreachable(_)) => self.load_once(&mut read_set).await,
             outcome => outcome,

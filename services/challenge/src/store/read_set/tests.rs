@@ -165,7 +165,7 @@ impl MemoryStore {
     /// Runs a group; returns what it changes, sorted, and the users who are complete afterwards.
     fn run(&self, operations: &[UserOperation], complete: &CompleteUsers) -> (GroupChanges, Vec<UserId>) {
         let mut group = self.group(operations);
-        let loaded = self.load(ReadSet::of(&group, &self.catalog, complete));
+        let loaded = self.load(ReadSet::collect(&group, &self.catalog, complete));
         let mut outcome = batch::run(&self.catalog, &mut group, loaded, self.now);
         outcome.changes.rows.sort_by_key(|changed| (changed.user.clone(), changed.row.goal));
         let key = |claim: &StoredClaim| (claim.intent.user.clone(), claim.intent.goal_id.clone());
@@ -196,7 +196,7 @@ impl MemoryStore {
 
     fn extent(&self, operation: UserOperation) -> ReadExtent {
         let group = self.group(&[operation]);
-        ReadSet::of(&group, &self.catalog, &self.complete).users.into_values().next().unwrap()
+        ReadSet::collect(&group, &self.catalog, &self.complete).users.into_values().next().unwrap()
     }
 }
 

@@ -94,7 +94,7 @@ impl Writer {
 
     /// There is no other writer, so what is read before the transaction still holds inside it.
     fn load(&self, group: &[Command]) -> rusqlite::Result<LoadedGroup> {
-        let mut read_set = ReadSet::of(group, &self.catalog, &self.complete);
+        let mut read_set = ReadSet::collect(group, &self.catalog, &self.complete);
         let mut loaded = LoadedGroup { users: self.load_users(&mut read_set)?, ..LoadedGroup::default() };
         for claim in read_set.claims {
             let stored = claims::load(&self.connection, claim)?;

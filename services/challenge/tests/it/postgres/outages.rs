@@ -24,7 +24,7 @@ async fn serve(cluster: &Cluster, more: &[(&str, &str)]) -> Running {
     let own = own.iter().map(|(name, value)| (*name, value.as_str()));
     let quick = [("DB_WRITERS", "2"), ("DB_READERS", "1"), ("DB_STATEMENT_TIMEOUT_MS", "500")];
     let pairs = crate::database::PORTS.into_iter().chain(own).chain(quick).chain(more.iter().copied());
-    start(&Settings::read(&Env::of(pairs), Role::All).unwrap(), Role::All).await.unwrap()
+    start(&Settings::read(&Env::from_pairs(pairs), Role::All).unwrap(), Role::All).await.unwrap()
 }
 
 fn cluster() -> Cluster {
@@ -207,7 +207,7 @@ async fn a_start_waits_for_the_server_and_reports_why_it_failed() {
     let pairs =
         || crate::database::PORTS.into_iter().chain(own.iter().map(|(name, value)| (*name, value.as_str())));
     let settings = |more: [(&'static str, &'static str); 2]| {
-        Settings::read(&Env::of(pairs().chain(more)), Role::All).unwrap()
+        Settings::read(&Env::from_pairs(pairs().chain(more)), Role::All).unwrap()
     };
     let refused = start(&settings([("DB_NAME", "nowhere"), ("DB_START_WITHIN_S", "30")]), Role::All).await;
     let message = refused.err().unwrap().to_string();

@@ -16,7 +16,7 @@ const TWO: Migrations = Migrations {
 
 async fn start(database: &TestDatabase, migrations: &Migrations) -> Result<(), ConnectError> {
     let env = database.env();
-    let env = Env::of(env.iter().map(|(name, value)| (*name, value.as_str())));
+    let env = Env::from_pairs(env.iter().map(|(name, value)| (*name, value.as_str())));
     let options = ServerOptions::read(&env, "test").unwrap().unwrap();
     let connected = connect_with_retry(&Connector::new(&options).unwrap()).await.unwrap();
     migrate(&connected, &options, migrations).await

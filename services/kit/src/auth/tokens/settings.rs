@@ -56,14 +56,14 @@ mod tests {
     use super::*;
 
     fn refused(pairs: &[(&str, &str)]) -> String {
-        Settings::read(&Env::of(pairs.iter().copied()), "ours").unwrap_err().to_string()
+        Settings::read(&Env::from_pairs(pairs.iter().copied()), "ours").unwrap_err().to_string()
     }
 
     #[test]
     fn without_a_source_of_keys_there_are_no_settings() {
-        assert!(Settings::read(&Env::of([]), "ours").unwrap().is_none());
+        assert!(Settings::read(&Env::from_pairs([]), "ours").unwrap().is_none());
         let off = [("AUTH", "off"), ("AUTH_JWKS_URL", "http://127.0.0.1:1/keys"), ("AUTH_ISSUER", "i")];
-        assert!(Settings::read(&Env::of(off), "ours").unwrap().is_none());
+        assert!(Settings::read(&Env::from_pairs(off), "ours").unwrap().is_none());
     }
 
     #[test]
@@ -83,7 +83,7 @@ mod tests {
     fn the_namespace_is_checked_unless_switched_off() {
         let read = |claim| {
             let keys = [("AUTH_JWKS_URL", "http://127.0.0.1:1/keys"), ("AUTH_ISSUER", "i")];
-            let env = Env::of(keys.into_iter().chain([("AUTH_NAMESPACE_CLAIM", claim)]));
+            let env = Env::from_pairs(keys.into_iter().chain([("AUTH_NAMESPACE_CLAIM", claim)]));
             Settings::read(&env, "ours").unwrap().unwrap().policy.namespace
         };
         assert_eq!(read(""), Some(("namespace".to_owned(), "ours".to_owned())));

@@ -107,7 +107,7 @@ impl Writer {
     /// Begins the transaction, locks the rows and reads them. Nothing is written yet, so when the connection broke
     /// while it was idle, all of this is repeated on a new one.
     async fn load(&mut self, group: &[QueuedWrite]) -> Result<LoadedRows, StoreError> {
-        let required = RequiredRows::of(group.iter().map(|queued| &queued.write));
+        let required = RequiredRows::collect(group.iter().map(|queued| &queued.write));
         match self.load_once(&required).await {
             Err(StoreError::Unreachable(_)) => self.load_once(&required).await,
             outcome => outcome,

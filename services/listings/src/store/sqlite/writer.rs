@@ -62,7 +62,7 @@ impl Writer {
 
     /// There is no other writer, so rows read before the transaction cannot change until it begins.
     fn load(&mut self, group: &[QueuedWrite]) -> rusqlite::Result<LoadedRows> {
-        let required = RequiredRows::of(group.iter().map(|queued| &queued.write));
+        let required = RequiredRows::collect(group.iter().map(|queued| &queued.write));
         let ids: Vec<i64> = required.listings.iter().copied().collect();
         let reserve = |last: &mut i64, count: usize| {
             let first = *last + 1;

@@ -22,7 +22,8 @@ async fn serve(cluster: &Cluster) -> Running {
 pub(crate) fn settings<const N: usize>(cluster: &Cluster, more: [(&str, &str); N]) -> Settings {
     let own = cluster.env();
     let own = own.iter().map(|(name, value)| (*name, value.as_str()));
-    Settings::read(&Env::of(crate::database::BASE_SETTINGS.into_iter().chain(own).chain(more))).unwrap()
+    Settings::read(&Env::from_pairs(crate::database::BASE_SETTINGS.into_iter().chain(own).chain(more)))
+        .unwrap()
 }
 
 pub(crate) fn cluster() -> Cluster {

@@ -93,7 +93,7 @@ impl From<GivenOptions> for SummaryOptions {
         let defaults = SummaryOptions::default();
         SummaryOptions {
             trend_stats: given.summary_trend_stats.unwrap_or(defaults.trend_stats),
-            time_unit: given.summary_time_unit.as_deref().and_then(TimeUnit::of),
+            time_unit: given.summary_time_unit.as_deref().and_then(TimeUnit::from_name),
             no_color: defaults.no_color,
         }
     }
@@ -120,7 +120,7 @@ impl From<GivenMetric> for SummaryMetric {
         let thresholds = given.thresholds.into_iter();
         SummaryMetric {
             kind: given.kind,
-            contains: Contains::of(&given.contains).unwrap_or_default(),
+            contains: Contains::from_name(&given.contains).unwrap_or_default(),
             values: given.values,
             thresholds: thresholds
                 .map(|(source, threshold)| Threshold { source, ok: threshold.ok })

@@ -11,13 +11,13 @@ use archive::{Readable, Stored};
 use crate::confine::Reach;
 
 /// Run files that are about to be read.
-pub struct Received {
+pub struct UntrustedRunFiles {
     // Deleted before a signal that was held back ends the process.
     sources: Vec<Readable>,
     held: HeldSignals,
 }
 
-impl Received {
+impl UntrustedRunFiles {
     /// Checks run files before anything is made for the command's outputs.
     pub fn check<'a>(paths: impl IntoIterator<Item = &'a Path>) -> CommandResult<()> {
         paths.into_iter().try_for_each(|path| {
@@ -29,8 +29,8 @@ impl Received {
     }
 
     /// From here on Ctrl-C and SIGTERM wait until the files are open, or the copy of one is given up for them.
-    pub fn at<'a>(paths: impl IntoIterator<Item = &'a Path>) -> CommandResult<Received> {
-        let mut received = Received { sources: Vec::new(), held: HeldSignals::begin()? };
+    pub fn at<'a>(paths: impl IntoIterator<Item = &'a Path>) -> CommandResult<UntrustedRunFiles> {
+        let mut received = UntrustedRunFiles { sources: Vec::new(), held: HeldSignals::begin()? };
         for path in paths {
             let source = Readable::at_unless(&|| received.held.came(), path).map_err(Failure::usage)?;
             received.sources.push(source);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// Workers that a run is to have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AskedWorkers {
+pub struct WorkerOptions {
     pub places: WorkerPlaces,
     /// How long they have to be connected, and then to be ready.
     pub patience: Duration,
@@ -18,7 +18,7 @@ pub enum WorkerPlaces {
     /// Processes that run already.
     At {
         /// Their addresses.
-        workers: Vec<AskedWorker>,
+        workers: Vec<ListedWorker>,
         /// The file with the keys that they share with the run.
         keys: Option<PathBuf>,
         /// The file with the token that they share with the run; without keys and without this it is in the environment.
@@ -28,7 +28,7 @@ pub enum WorkerPlaces {
 
 /// A worker by its address.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AskedWorker {
+pub struct ListedWorker {
     /// `HOST:PORT`.
     pub address: String,
     /// It offers so many times what one without a weight does.

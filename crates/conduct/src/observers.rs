@@ -42,7 +42,7 @@ pub(crate) struct RunningWatchers {
 impl Watchers {
     /// What `workload` asks for; `env` has the values that URLs leave out.
     pub(crate) fn new(workload: &Workload, env: &Environment) -> CommandResult<Watchers> {
-        let observers = observers(workload, env).map_err(unwatched)?;
+        let observers = create(workload, env).map_err(unwatched)?;
         let captures = captures(workload, env);
         captures.iter().try_for_each(|capture| capture.source.require_usable()).map_err(unwatched)?;
         Ok(Watchers { observers, captures })
@@ -115,7 +115,7 @@ pub(crate) fn unwatched(error: io::Error) -> Failure {
 ///
 /// # Errors
 /// When the system gives no thread for one, or the program was built without it.
-pub(crate) fn observers(workload: &Workload, env: &Environment) -> io::Result<Vec<Box<dyn Observer>>> {
+pub(crate) fn create(workload: &Workload, env: &Environment) -> io::Result<Vec<Box<dyn Observer>>> {
     let mut observers: Vec<Box<dyn Observer>> = vec![Box::new(OwnProcess::new()), Box::new(Host::new())];
     let redactor = Arc::new(Redactor::new(workload, env));
     for (name, target) in &workload.targets {
