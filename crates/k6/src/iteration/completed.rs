@@ -101,15 +101,18 @@ fn submit(vu: &Vu, name: OperationName, context: &mut Context<'_>) {
     };
     let url = &operation.request.url;
     let mut is_our_limit = false;
-    let usable = operation.request.refusal().map_or(Ok(()), Err).and_then(|()| {
+    let refusal = operation.request.refusal();
+    match refusal {
+        Some(_) => vu.shared.script.requests().add_unsent(url.as_str()),
+        None => vu.shared.script.requests().mark_sent(),
+    }
+    let usable = refusal.map_or(Ok(()), Err).and_then(|()| {
         let origin = url.origin_by(|origin| context.origin(origin));
         is_our_limit = matches!(origin, Err(UnusableOrigin::TooMany(_)));
         origin.map_err(|error| Failure::new(1000, error.to_string()))
     });
-    let requests = vu.shared.script.requests();
     match usable {
         Ok(origin) => {
-            requests.mark_sent();
             let endpoint = match &operation.request.name {
                 Some(name) => context.endpoint(shortened(name)),
                 None => url.endpoint_by(|url| context.endpoint(shortened(url))),
@@ -119,7 +122,6 @@ fn submit(vu: &Vu, name: OperationName, context: &mut Context<'_>) {
             operation.draft(draft, &vu.shared.script.settings().http.user_agent, vu.unix_ms());
         }
         Err(failure) => {
-            requests.add_unsent(url.as_str());
             let response = Rc::new(operation.refused(failure));
             let hop = Hop { request: &operation.request, response: Some(&response), status: 0 };
             // What the generator does not send is not a failure of the target.
