@@ -15,8 +15,8 @@ use super::options::TOOL;
 use crate::steps::{self, printed};
 use roots::Root;
 
-/// Of the program on disk. It has 24.2 MB; a limit that it is known to exceed would say nothing.
-const MOST_BYTES: u64 = 25_000_000;
+/// Of the program on disk: 27.7 MB, of which the drawing of PNG takes 2.3.
+const MOST_BYTES: u64 = 28_000_000;
 const REQUESTS: u64 = 100;
 
 /// Installs a package into an empty folder.

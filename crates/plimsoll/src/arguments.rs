@@ -354,7 +354,7 @@ pub(crate) struct ExportArguments {
     /// Write every profile to this folder, as it was captured
     #[arg(long, value_name = "DIR", group = "part")]
     pub(crate) profiles: Option<PathBuf>,
-    /// Write a chart of the HTML report as SVG; without NAME and FILE their names are listed
+    /// Write a chart of the HTML report to FILE.svg or FILE.png; without NAME and FILE their names are listed
     #[arg(long, num_args = 0..=2, value_names = ["NAME", "FILE"], group = "part")]
     pub(crate) chart: Option<Vec<String>>,
     /// Draw the chart on a dark background
@@ -425,7 +425,7 @@ pub(crate) struct ReportArguments {
     /// An objective to judge the run by, besides its own, such as 'p95 < 50ms'; repeatable
     #[arg(long = "objective", alias = "ask", value_name = "OBJECTIVE")]
     pub(crate) objectives: Vec<String>,
-    /// Write a card with the verdict, the objectives and the first numbers, for a chat or a pull request: FILE.svg or FILE.md
+    /// Write a card with the verdict, the objectives and the first numbers, for a chat or a pull request: FILE.svg, FILE.png or FILE.md
     #[arg(long, value_name = "FILE", value_parser = reports::card_file)]
     pub(crate) card: Option<PathBuf>,
     /// Draw the card on a dark background

@@ -33,6 +33,7 @@ mod name_service;
 #[cfg(feature = "full")]
 mod new;
 mod outputs;
+mod picture;
 mod profile;
 mod quick;
 mod replaced;

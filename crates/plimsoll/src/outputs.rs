@@ -118,23 +118,28 @@ impl PreopenedReports {
     /// Write to one of the files, or to any other while that is still allowed, or to standard output where the path
     /// is `-`.
     pub(crate) fn put(&self, path: &Path, text: &str) -> CommandResult<()> {
-        if path == Path::new("-") {
-            return print_document(text);
+        match path == Path::new("-") {
+            true => print_document(text),
+            false => self.put_bytes(path, text.as_bytes()),
         }
+    }
+
+    /// Write to one of the files, or to any other while that is still allowed.
+    pub(crate) fn put_bytes(&self, path: &Path, bytes: &[u8]) -> CommandResult<()> {
         let written = match self.0.iter().find(|(opened, _)| opened == path) {
-            Some((_, file)) => replace(file, text),
-            None => std::fs::write(path, text),
+            Some((_, file)) => replace(file, bytes),
+            None => std::fs::write(path, bytes),
         };
         written.map_err(|error| unwritable(path, error))
     }
 }
 
-/// Put `text` in the place of what the file holds; a pipe or a terminal holds nothing.
-fn replace(mut file: &File, text: &str) -> std::io::Result<()> {
+/// Put `bytes` in the place of what the file holds; a pipe or a terminal holds nothing.
+fn replace(mut file: &File, bytes: &[u8]) -> std::io::Result<()> {
     if file.metadata()?.is_file() {
         file.set_len(0)?;
     }
-    file.write_all(text.as_bytes())
+    file.write_all(bytes)
 }
 
 fn unwritable(path: &Path, error: std::io::Error) -> Failure {

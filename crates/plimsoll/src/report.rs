@@ -2,10 +2,11 @@
 //! run file.
 
 use ::report::{Background, Summary, VerdictCard};
-use conduct::failure::CommandResult;
+use conduct::failure::{CommandResult, Failure};
 
 use crate::arguments::ReportArguments;
 use crate::outputs::PreopenedReports;
+use crate::picture::PictureForm;
 use crate::reported;
 
 pub(crate) fn report(arguments: &ReportArguments) -> CommandResult<u8> {
@@ -13,9 +14,11 @@ pub(crate) fn report(arguments: &ReportArguments) -> CommandResult<u8> {
     let background = if *dark { Background::Dark } else { Background::White };
     let write = |summary: &Summary, opened: &PreopenedReports| {
         let Some(path) = card else { return Ok(()) };
-        let of = VerdictCard::new(summary);
-        let is_markdown = path.extension().is_some_and(|ending| ending == "md");
-        opened.put(path, &if is_markdown { of.markdown() } else { of.svg(background) })
+        let verdict_card = VerdictCard::new(summary);
+        match PictureForm::parse(path).map_err(Failure::usage)? {
+            Some(form) => opened.put_bytes(path, &form.bytes(verdict_card.svg(background))?),
+            None => opened.put(path, &verdict_card.markdown()),
+        }
     };
     reported::report_with(file, objectives, outputs, card.as_deref(), write)
 }

@@ -17,6 +17,8 @@ mod json;
 pub mod leaks;
 pub mod live;
 mod percentiles;
+#[cfg(feature = "png")]
+mod png;
 mod policy;
 pub mod profiles;
 pub mod quick;
@@ -33,6 +35,8 @@ pub use drawing::Background;
 pub use figures::number;
 pub use live::{LiveView, WatchView};
 pub use percentiles::{Percentiles, PercentilesError};
+#[cfg(feature = "png")]
+pub use png::{PngError, png};
 pub use summary::{ReportError, Summary};
 pub use text::wrap;
 pub use verdict_card::VerdictCard;

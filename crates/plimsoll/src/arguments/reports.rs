@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use ::report::{Detail, Percentiles, Summary};
 use clap::Args;
 
+use crate::picture::PictureForm;
+
 /// Reports besides the summary on the terminal; `-` is standard output.
 #[derive(Debug, Default, Clone, Args)]
 #[command(next_help_heading = super::RESULTS)]
@@ -107,11 +109,9 @@ impl OutputArguments {
 /// The file of a card, whose ending says its form.
 pub(crate) fn card_file(text: &str) -> anyhow::Result<PathBuf> {
     let path = PathBuf::from(text);
-    match path.extension().and_then(|ending| ending.to_str()) {
-        Some("svg" | "md") => Ok(path),
-        Some("png") => anyhow::bail!(
-            "a card is written to FILE.svg or FILE.md; `rsvg-convert --output FILE.png FILE.svg` makes a PNG of it"
-        ),
-        _ => anyhow::bail!("a card is written to FILE.svg or FILE.md"),
+    let is_markdown = path.extension().is_some_and(|ending| ending == "md");
+    if is_markdown || PictureForm::parse(&path)?.is_some() {
+        return Ok(path);
     }
+    anyhow::bail!("a card is written to FILE.svg, FILE.png or FILE.md")
 }

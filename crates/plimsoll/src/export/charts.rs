@@ -7,14 +7,22 @@ use anyhow::anyhow;
 use archive::Stored;
 use conduct::failure::{CommandResult, Failure};
 use conduct::judged;
+use conduct::screen;
 use conduct::standard_output::print;
 use evidence::{TerminalText, visible};
 use workload::nearest::nearest;
 
 use crate::outputs::PreopenedReports;
+use crate::picture::PictureForm;
 
 /// A chart by its name, and where it is written; none where the names are asked for.
-pub(super) struct ChartRequest(Option<(String, PathBuf)>);
+pub(super) struct ChartRequest(Option<ChartOutput>);
+
+struct ChartOutput {
+    chart: String,
+    path: PathBuf,
+    form: PictureForm,
+}
 
 impl ChartRequest {
     /// What the values of `--chart` ask for.
@@ -22,21 +30,20 @@ impl ChartRequest {
         let [name, file] = values else {
             return match values {
                 [] => Ok(ChartRequest(None)),
-                _ => Err(Failure::usage(anyhow!("a chart needs a file: --chart NAME FILE.svg"))),
+                _ => Err(Failure::usage(anyhow!("a chart needs a file: --chart NAME FILE.svg, or FILE.png"))),
             };
         };
         let path = PathBuf::from(file);
-        match path.extension().and_then(|ending| ending.to_str()) {
-            Some("svg") => Ok(ChartRequest(Some((name.clone(), path)))),
-            Some("png") => Err(Failure::usage(anyhow!(
-                "a chart is written as SVG: --chart {name} FILE.svg; `rsvg-convert --output FILE.png FILE.svg` makes a PNG of it"
+        match PictureForm::parse(&path).map_err(Failure::usage)? {
+            Some(form) => Ok(ChartRequest(Some(ChartOutput { chart: name.clone(), path, form }))),
+            None => Err(Failure::usage(anyhow!(
+                "a chart is written as SVG or PNG: --chart {name} FILE.svg, or FILE.png"
             ))),
-            _ => Err(Failure::usage(anyhow!("a chart is written as SVG: --chart {name} FILE.svg"))),
         }
     }
 
     pub(super) fn file(&self) -> Option<&Path> {
-        self.0.as_ref().map(|(_, path)| path.as_path())
+        self.0.as_ref().map(|output| output.path.as_path())
     }
 
     /// Draw it, or print the names of all.
@@ -48,7 +55,7 @@ impl ChartRequest {
     ) -> CommandResult<()> {
         let document: Document = judged::judge(run)?.summary.document();
         let charts = chart_files(&document);
-        let Some((name, path)) = &self.0 else {
+        let Some(ChartOutput { chart: name, path, form }) = &self.0 else {
             let mut text = TerminalText::default();
             charts.iter().for_each(|chart| {
                 text.line(visible(&chart.name));
@@ -56,7 +63,10 @@ impl ChartRequest {
             return print(&text);
         };
         let found = charts.iter().find(|chart| chart.name == *name);
-        super::put(opened, path, &found.ok_or_else(|| unknown(name, &charts))?.svg(background))
+        let svg = found.ok_or_else(|| unknown(name, &charts))?.svg(background);
+        opened.put_bytes(path, &form.bytes(svg)?)?;
+        screen::note(path.display());
+        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
 //! What `plimsoll export` writes is what the run file has, and what other tools read.
 
 use std::collections::BTreeMap;
+use std::fs;
 
 use archive::Stored;
 use base64::Engine as _;
@@ -135,6 +136,12 @@ fn a_chart_of_the_page_is_exported_by_its_name() {
         folder.plimsoll(&["export", "run.plimsoll", "--chart", name, "chart.svg", "--dark"]).exits_with(0);
         let svg = folder.read("chart.svg");
         assert!(svg.starts_with("<svg xmlns=") && svg.trim_end().ends_with("</svg>"), "{name}: {svg}");
+        folder.plimsoll(&["export", "run.plimsoll", "--chart", name, "chart.png", "--dark"]).exits_with(0);
+        let png = fs::read(folder.path("chart.png")).unwrap();
+        assert!(png.starts_with(b"\x89PNG\r\n\x1a\n"), "{name}");
+        let [width, height] = [16, 20].map(|at| u32::from_be_bytes(png[at..at + 4].try_into().unwrap()));
+        let size = format!("width=\"{width}\" height=\"{height}\"");
+        assert!(svg[..200].contains(&size), "{name}: {size} in {}", &svg[..200]);
     }
     let refused = |arguments: &[&str], why: &[&str]| {
         let asked = [&["export", "run.plimsoll", "--chart"], arguments].concat();
@@ -145,6 +152,6 @@ fn a_chart_of_the_page_is_exported_by_its_name() {
         &["no chart `distribution-rum`", "did you mean `distribution-run`?", "`requests-in-flight`"],
     );
     assert!(!folder.path("x.svg").exists(), "no file is left of a chart that there is not");
-    refused(&["cpu"], &["a chart needs a file: --chart NAME FILE.svg"]);
-    refused(&["cpu", "cpu.png"], &["a chart is written as SVG: --chart cpu FILE.svg", "rsvg-convert"]);
+    refused(&["cpu"], &["a chart needs a file: --chart NAME FILE.svg, or FILE.png"]);
+    refused(&["cpu", "cpu.jpg"], &["a chart is written as SVG or PNG: --chart cpu FILE.svg, or FILE.png"]);
 }

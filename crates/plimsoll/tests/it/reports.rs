@@ -1,5 +1,7 @@
 //! Verdicts, exit codes and reports of runs that went well.
 
+use std::fs;
+
 use rusqlite::Connection;
 use testbed::Behaviour;
 
@@ -258,6 +260,8 @@ fn a_card_is_written_as_a_drawing_and_as_markdown() {
     assert!(folder.read("card.svg").contains(">PASS<"), "{}", folder.read("card.svg"));
     let markdown = folder.read("card.md");
     assert!(markdown.starts_with("**✅ PASS**") && markdown.contains("**few\\_errors**"), "{markdown}");
-    let refused = folder.plimsoll(&["report", "run.plimsoll", "--card", "card.png"]);
-    refused.exits_with(2).stderr_contains(&["a card is written to FILE.svg or FILE.md", "rsvg-convert"]);
+    folder.plimsoll(&["report", "run.plimsoll", "--card", "card.png"]).exits_with(0);
+    assert!(fs::read(folder.path("card.png")).unwrap().starts_with(b"\x89PNG"));
+    let refused = folder.plimsoll(&["report", "run.plimsoll", "--card", "card.jpg"]);
+    refused.exits_with(2).stderr_contains(&["a card is written to FILE.svg, FILE.png or FILE.md"]);
 }
