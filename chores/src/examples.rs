@@ -120,7 +120,6 @@ fn listings(workspace: &Workspace, folder: &Path) -> Result<ServiceProcess> {
     ServiceProcess::start(serve, folder.join("listings.log"))
 }
 
-/// Where examples are run.
 #[derive(Clone, Copy)]
 struct Examples<'a> {
     workspace: &'a Workspace,

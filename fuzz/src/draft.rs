@@ -1,23 +1,13 @@
 //! Sources of plans: descriptions of APIs, recordings of browsers, curl commands. Each is refused or becomes a plan that
 //! can be read.
 
-use std::io;
 use std::path::Path;
 
 use ::draft::{OpenApiOptions, Selection, SourceKind, of_curl, of_har, of_openapi, recognise};
 use plans::{Overrides, load};
-use workload::Files;
+use workload::FilesInMemory;
 
 use crate::Target;
-
-/// No file, or only the plan.
-pub(crate) struct OnlyPlan<'a>(pub(crate) Option<&'a str>);
-
-impl Files for OnlyPlan<'_> {
-    fn read(&self, _path: &Path) -> io::Result<Vec<u8>> {
-        self.0.map(|text| text.as_bytes().to_vec()).ok_or_else(|| io::ErrorKind::NotFound.into())
-    }
-}
 
 pub(crate) const DRAFT: Target = Target {
     name: "draft",
@@ -54,13 +44,13 @@ pub(crate) const DRAFT: Target = Target {
         let draft = match recognise("source", text) {
             Ok(SourceKind::OpenApi(description)) => of_openapi("source", &description, &options),
             Ok(SourceKind::Har(value)) => of_har("source", &value, Selection::All),
-            Ok(SourceKind::Curl) => of_curl("source", text, &OnlyPlan(None)),
+            Ok(SourceKind::Curl) => of_curl("source", text, &FilesInMemory::default()),
             Err(error) => Err(error),
         };
         match draft {
             Ok(draft) => {
                 // It may still be refused, for a header's name for example, but it is TOML with the draft's own tables.
-                let plan = OnlyPlan(Some(&draft.text));
+                let plan = FilesInMemory::one("plan.toml", draft.text.as_str());
                 match load(Path::new("plan.toml"), &plan, &|_| Some("value".to_owned()), &Overrides::default()) {
                     Ok(plan) => draft.check(&plan.workload).expect("the plan sends what was drafted"),
                     Err(errors) => assert!(!errors.to_string().contains("not TOML"), "{errors}"),

@@ -7,10 +7,9 @@ use ::draft::{Draft, OpenApiOptions, Selection, of_curl_words, of_har, of_openap
 use plans::{Overrides, load};
 use serde_json::{Value, json};
 use workload::template::{Part, Template};
-use workload::{Request, Step, Workload};
+use workload::{FilesInMemory, Request, Step, Workload};
 
 use crate::Target;
-use crate::draft::OnlyPlan;
 
 /// Lines of an input are the texts of one request in each kind of source.
 pub(crate) const LITERAL: Target = Target {
@@ -62,7 +61,7 @@ impl Texts {
         let header = format!("x-a: {}", self.header);
         let words =
             ["curl", "http://h/x", "-H", &header, "-H", "content-type: text/css", "--data-raw", &self.body];
-        let draft = of_curl_words(&words.map(str::to_owned), &OnlyPlan(None));
+        let draft = of_curl_words(&words.map(str::to_owned), &FilesInMemory::default());
         let Some(step) = only_step(draft.ok()) else { return false };
         assert_eq!(header_of(&step, "x-a").unwrap_or_default(), self.header.trim(), "the header");
         is_body(&step, &self.body);
@@ -118,7 +117,7 @@ impl Texts {
 /// The only step of the plan that a draft is, if the plan's reader accepts it.
 fn only_step(draft: Option<Draft>) -> Option<Step> {
     let draft = draft?;
-    let plan = OnlyPlan(Some(&draft.text));
+    let plan = FilesInMemory::one("plan.toml", draft.text.as_str());
     let env = |_: &str| Some("value".to_owned());
     let workload: Workload = load(Path::new("plan.toml"), &plan, &env, &Overrides::default()).ok()?.workload;
     draft.check(&workload).expect("the plan sends what was drafted");

@@ -56,7 +56,6 @@ impl Workspace {
         &self.root
     }
 
-    /// A binary of the workspace.
     #[must_use]
     pub fn binary(&self, name: &str) -> PathBuf {
         self.binaries.join(name)

@@ -12,7 +12,6 @@ pub(super) enum Kind {
     Workspace,
 }
 
-/// One dependency of one manifest.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Dependency {
     pub(super) kind: Kind,

@@ -34,7 +34,6 @@ struct Module {
     defines: HashSet<String>,
 }
 
-/// The modules of one crate.
 #[derive(Default)]
 pub(super) struct Crate {
     modules: BTreeMap<ModulePath, Module>,

@@ -24,7 +24,6 @@ const COARSE_SECONDS: u32 = 10;
 /// The bits of a row's number that are the metric's; those above are the second.
 const METRIC_BITS: u32 = 20;
 
-/// The number of a row.
 #[derive(Debug, Clone, Copy)]
 struct RowNumber(i64);
 

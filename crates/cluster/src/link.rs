@@ -264,7 +264,6 @@ fn decrypt(tls: &mut Connection, to: &mut FrameReader, buffer: &mut [u8]) -> Res
     }
 }
 
-/// The message in a frame.
 pub(crate) fn message<T: DeserializeOwned>(frame: &Frame) -> Result<T, ClusterError> {
     if frame.kind != FrameKind::Message {
         return Err(ClusterError::malformed(format!("a message was expected, and not {:?}", frame.kind)));

@@ -75,7 +75,6 @@ pub struct WorkerIdentity {
 pub struct Assignment {
     /// Its position among the workers, from 0.
     pub worker: u32,
-    /// How many loops it has.
     pub loops: u16,
     /// How many loops those before it have.
     pub first_loop: u32,

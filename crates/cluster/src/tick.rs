@@ -23,15 +23,22 @@ enum Item<'a> {
     /// The part ends, and another one continues the tick.
     GoesOn,
     /// The tick ends.
-    End { second: u32, is_last: bool, state: LoopState },
+    End {
+        second: u32,
+        is_last: bool,
+        state: LoopState,
+    },
     /// A key is announced by its number.
     Key(u32, Key),
-    /// The state of a scenario.
     Scenario(ScenarioState),
     /// The histogram of a key, in HdrHistogram's V2 encoding.
     Histogram(u32, #[serde(borrow)] &'a [u8]),
     /// The sum of a key in one second.
-    Count { key: u32, second: u32, value: u64 },
+    Count {
+        key: u32,
+        second: u32,
+        value: u64,
+    },
     /// A metric is announced by its number.
     Metric(u32, MetricKey),
     /// What was added to a metric.

@@ -115,7 +115,6 @@ impl Listening {
 #[derive(Debug)]
 pub struct Session {
     link: Link,
-    /// What it is to do.
     pub assignment: Assignment,
     /// The files that it was handed.
     pub files: ReceivedFiles,

@@ -22,11 +22,9 @@ pub enum Failure {
     },
     /// Steps that were sent before the load failed: exit 2.
     Steps {
-        /// Their names.
         names: Vec<String>,
         /// What was sent and received.
         exchanges: TerminalText,
-        /// What to do.
         next: &'static str,
     },
 }

@@ -31,7 +31,6 @@ pub(crate) fn kind(text: &str, content_type: &str) -> BodyKind {
     }
 }
 
-/// The slots of a body.
 pub(crate) fn slots(text: &str, content_type: &str) -> Vec<Slot> {
     match kind(text, content_type) {
         BodyKind::Json | BodyKind::OtherJson => slots::of_json(text),

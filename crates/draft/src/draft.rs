@@ -14,7 +14,6 @@ use crate::sent::SentRequest;
 pub struct Draft {
     /// The plan.
     pub text: String,
-    /// How many steps it has.
     pub steps: usize,
     /// How many more are in it as comments.
     pub commented: usize,

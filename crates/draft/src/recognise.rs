@@ -9,7 +9,6 @@ use crate::yaml::{self, YamlDocument};
 /// What a text is.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SourceKind {
-    /// A description of an API.
     OpenApi(Description),
     /// A recording of a browser.
     Har(Value),

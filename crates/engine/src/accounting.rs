@@ -32,7 +32,6 @@ pub(crate) enum Subject {
     Scenario(ScenarioIndex),
 }
 
-/// A row of the accounting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct AccountingRow {
     pub(crate) subject: Subject,

@@ -285,7 +285,6 @@ pub(crate) struct ConnectionFacts {
     pub(crate) tls: Option<TlsFacts>,
 }
 
-/// The result of one check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckResult {
     /// The response is as expected.

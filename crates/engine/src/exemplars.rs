@@ -145,7 +145,6 @@ fn explain(outcome: Outcome) -> &'static str {
     }
 }
 
-/// An exchange that is kept.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KeptExchange<'a> {
     pub(crate) draft: &'a RequestDraft,

@@ -133,7 +133,6 @@ pub trait Behaviour: Send + Sync {
     fn on_loop(&self, scenario: LoopScenario) -> Box<dyn UserMaker>;
 }
 
-/// A scenario on one loop.
 #[derive(Debug, Clone)]
 pub struct LoopScenario {
     /// The scenario's position in the workload.

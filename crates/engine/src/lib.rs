@@ -79,7 +79,6 @@ pub enum EngineError {
     Loop(String),
 }
 
-/// The options of a run.
 #[derive(Clone)]
 pub struct RunOptions {
     /// The load to offer.

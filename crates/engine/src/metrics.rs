@@ -49,7 +49,6 @@ impl MetricDirectory {
     }
 }
 
-/// The metrics of one loop.
 #[derive(Debug, Default)]
 pub(crate) struct LoopMetrics {
     directory: MetricDirectory,

@@ -82,7 +82,6 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// The scenarios of the load.
     pub(crate) fn load(&self) -> impl Iterator<Item = ScenarioIndex> + use<> {
         (0..self.setup().0).map(ScenarioIndex)
     }
@@ -118,7 +117,6 @@ pub(crate) struct PlanSteps {
     pub(crate) traceparent: bool,
 }
 
-/// The steps of one scenario.
 #[derive(Debug)]
 pub(crate) struct ScenarioSteps {
     /// Those that each virtual user sends once.
@@ -126,7 +124,6 @@ pub(crate) struct ScenarioSteps {
     pub(crate) flow: FlowProgram,
 }
 
-/// The address of an origin.
 #[derive(Debug, Clone)]
 pub enum OriginAddress {
     /// Any of these addresses.

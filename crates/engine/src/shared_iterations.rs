@@ -6,7 +6,6 @@ use std::ops::Range;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SharedIterations {
     first: u32,
-    /// How many shares.
     width: u32,
     /// Of so many.
     count: u32,

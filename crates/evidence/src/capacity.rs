@@ -92,6 +92,30 @@ pub struct CapacityProbe {
     pub uses: Vec<ResourceUse>,
 }
 
+impl CapacityProbe {
+    /// A probe that counts, of which nothing was measured yet.
+    pub fn unmeasured(stage: ProbeStage, level: f64) -> CapacityProbe {
+        CapacityProbe {
+            number: 0,
+            stage,
+            level,
+            seconds: 0.0,
+            values: Vec::new(),
+            margins: Vec::new(),
+            errors: Vec::new(),
+            has_collapsed: false,
+            is_doubtful: false,
+            unusable: None,
+            goodput: 0.0,
+            offered: 0.0,
+            failed: 0.0,
+            p50_ms: None,
+            p99_ms: None,
+            uses: Vec::new(),
+        }
+    }
+}
+
 /// What is known of one level of the grid.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CapacityLevel {

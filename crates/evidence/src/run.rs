@@ -3,6 +3,8 @@
 //! The archive implements it, and so does [`crate::memory::MemoryRun`], which tests fill by hand. A
 //! reader cannot distinguish a run that has just ended from one of last year.
 
+mod excerpt;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
@@ -16,6 +18,8 @@ use crate::observed::{Notice, NoticeKind, Profile};
 use crate::outcome::Outcome;
 use crate::series::{Sample, SeriesKey};
 use crate::time::Instant;
+
+pub use excerpt::Excerpt;
 
 /// A half-open range of the run's seconds.
 pub type Seconds = Range<u32>;

@@ -53,7 +53,6 @@ pub trait Design: Serialize + DeserializeOwned {
         sides: &[Side<'_>],
     ) -> CommandResult<Self::Step>;
 
-    /// A step on one line.
     fn step_line(&self, step: &Self::Step) -> Option<String>;
 
     /// The last judgement, on these steps, of a session that ended for this reason.
@@ -106,7 +105,6 @@ pub(crate) fn definition(parts: &impl Serialize) -> CommandResult<String> {
     Ok(sha256_hex(text.as_bytes()))
 }
 
-/// The place of a run.
 pub trait RunPlace: Serialize + DeserializeOwned {
     /// Its step, from 1.
     fn step(&self) -> u32;

@@ -109,14 +109,12 @@ pub struct Pairs {
     pub metrics: Vec<GateMetric>,
 }
 
-/// One run of a pair.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PairedRun {
     /// The number of its pair, from 1.
     pair: u32,
     /// Its arm: 0 is A, 1 is B.
     arm: usize,
-    /// The order of its pair.
     order: PairOrder,
 }
 

@@ -42,7 +42,6 @@ pub struct SlotPlan {
     pub rest: Duration,
 }
 
-/// A run that was made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MadeRun {
     /// Its file, in the folder of the runs.

@@ -25,7 +25,6 @@ pub enum Event<'a> {
         subject: EndpointRef<'a>,
         /// The outcome, for metrics that are stored by outcome.
         outcome: Option<Outcome>,
-        /// When it ended.
         end: i64,
         /// The duration in nanoseconds.
         nanos: u64,

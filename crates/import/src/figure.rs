@@ -123,7 +123,6 @@ impl StatedFigures {
         receiver.receive(event)
     }
 
-    /// What the figures are of.
     pub(crate) fn subjects(&self) -> impl Iterator<Item = &str> {
         self.by_subject.keys().map(String::as_str)
     }
@@ -133,7 +132,6 @@ impl StatedFigures {
         self.by_subject.get(subject).into_iter().flatten().map(|(name, value)| (name.as_str(), *value))
     }
 
-    /// The figure of this name.
     pub(crate) fn get(&self, of: &str, name: &str) -> Option<f64> {
         self.by_subject.get(of)?.get(name).copied()
     }

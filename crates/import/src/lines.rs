@@ -153,7 +153,6 @@ pub(crate) fn next_line(
     }
 }
 
-/// How a line ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LineEnd {
     Newline,

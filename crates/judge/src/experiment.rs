@@ -60,7 +60,6 @@ pub struct JudgedPair {
 pub struct Rulebook<'a> {
     /// What decides it.
     pub metrics: &'a [GateMetric],
-    /// When it is looked at.
     pub looks: &'a Looks,
     /// The chances of being wrong.
     pub levels: Levels,

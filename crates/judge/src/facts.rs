@@ -225,7 +225,6 @@ impl<'a> Facts<'a> {
         self.end.filter(|end| !matches!(end.ending, Ending::Aborted(_)))
     }
 
-    /// The scenario of this name.
     pub(crate) fn scenario(&self, name: &str) -> Option<&'a Scenario> {
         self.workload.scenarios.iter().find(|s| s.name == name)
     }
@@ -235,7 +234,6 @@ impl<'a> Facts<'a> {
         self.scenario(scenario).is_none_or(|s| s.executor.is_open())
     }
 
-    /// The phase of this name.
     pub(crate) fn phase(&self, name: &str) -> Option<&PhaseWindow> {
         self.figures.phases.iter().find(|phase| phase.name == name)
     }

@@ -21,7 +21,7 @@ mod values;
 pub(crate) use completions::RateMeasurement;
 pub(crate) use family::{Tested, correct_violations, family_confidence};
 pub(crate) use shares::{ShareMeasurement, WrongSide};
-pub(crate) use source::MeasureSource;
+pub(crate) use source::{MeasureSource, Readings};
 pub(crate) use stalls::DisturbedTime;
 pub(crate) use stated::StatedAnswer;
 pub(crate) use values::{UnknownPart, ValueRange};

@@ -12,7 +12,6 @@ use crate::options::SystemTags;
 /// What values are tagged with.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ValueTags {
-    /// Names and values.
     pub tags: BTreeMap<Name, Name>,
     /// What selects nothing: `vu` and `iter`, where they are asked for.
     pub metadata: BTreeMap<Name, Name>,

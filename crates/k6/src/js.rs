@@ -10,6 +10,7 @@
 mod allocation;
 mod class;
 mod compiling;
+mod constructors;
 mod context;
 mod context_fields;
 pub(crate) mod fiber;
@@ -18,7 +19,6 @@ mod function;
 mod heap_limit;
 mod language;
 mod loaded;
-mod making;
 mod module;
 mod promise;
 mod rejection;

@@ -268,7 +268,6 @@ impl Registry {
         id
     }
 
-    /// The group of this path.
     pub(crate) fn group(&mut self, path: &str) -> GroupPath {
         if let Some((text, id)) = self.groups_by_path.get_key_value(path) {
             return GroupPath { id: *id, text: text.clone() };
@@ -360,7 +359,6 @@ impl Registry {
         let _ = context.add(handle, value);
     }
 
-    /// The name of a metric.
     pub(crate) fn name(&self, metric: MetricId) -> &str {
         &self.metrics[metric.0].name
     }

@@ -34,7 +34,6 @@ pub enum Level {
     Error,
 }
 
-/// A line of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogLine {
     /// How much it matters.

@@ -96,7 +96,6 @@ impl Kubectl {
         })
     }
 
-    /// The Job with this name.
     pub(crate) fn job(&self, name: &str) -> CommandResult<Value> {
         self.json(&["get", "job", name]).map_err(Failure::usage)
     }

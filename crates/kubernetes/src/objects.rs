@@ -35,7 +35,6 @@ struct ReadPlan {
 #[derive(Debug, Clone)]
 pub struct PodOptions {
     pub count: u16,
-    /// Their image.
     pub image: Option<String>,
     /// The processors that are requested for each; none: one for each loop.
     pub cpu: Option<String>,

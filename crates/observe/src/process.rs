@@ -31,7 +31,6 @@ impl fmt::Display for ProcessRef {
     }
 }
 
-/// A process that was found.
 #[derive(Debug, Clone)]
 pub(crate) struct Found {
     pub(crate) pid: u32,

@@ -21,7 +21,6 @@ pub(crate) trait Query: Send + 'static {
     fn query(&mut self) -> Result<QueryResult, String>;
 }
 
-/// The result of one query.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct QueryResult {
     pub(crate) values: Vec<(SeriesKey, f64)>,

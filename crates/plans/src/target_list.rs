@@ -45,7 +45,6 @@ pub enum ListedBody {
     Text(String),
 }
 
-/// An error in a list.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {message}")]
 pub struct ListError {
@@ -89,7 +88,6 @@ pub fn parse(bytes: &[u8], file: &str) -> Result<Vec<ListedRequest>, ListError> 
     Ok(list)
 }
 
-/// An error in a line.
 struct LineError {
     line: usize,
     message: String,

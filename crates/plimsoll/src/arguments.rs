@@ -24,6 +24,7 @@ mod k6_variables;
 mod kubernetes;
 #[cfg(not(feature = "full"))]
 mod lean;
+mod monitor;
 mod new;
 mod other_tools;
 mod out;
@@ -43,7 +44,6 @@ mod selftest;
 mod session;
 mod topics;
 mod verbs;
-mod watching;
 mod workers;
 
 pub(crate) use ab::{AbArguments, CalibrateArguments};
@@ -61,6 +61,7 @@ pub(crate) use kubernetes::{
 };
 #[cfg(not(feature = "full"))]
 use lean::{generate, import};
+pub(crate) use monitor::{LeaksArguments, MonitorArguments, QuickArguments};
 pub(crate) use new::NewArguments;
 pub(crate) use parse::{is_script, parse};
 pub(crate) use profile::{ProfileArguments, SortBy};
@@ -75,7 +76,6 @@ pub(crate) use session::{SessionArguments, SlotArguments};
 #[cfg(feature = "full")]
 pub(crate) use topics::blocks::{MarkdownBlock, blocks};
 pub(crate) use topics::{TOPICS, topic};
-pub(crate) use watching::{LeaksArguments, MonitorArguments, QuickArguments};
 pub(crate) use workers::{WorkerArguments, WorkersArguments};
 
 /// The heading of options about what a run leaves behind.
@@ -267,13 +267,13 @@ pub(crate) enum Verb {
     )]
     Import(ImportArguments),
     /// Check within a minute whether a target is fit for a load test
-    #[command(after_help = watching::QUICK_EXAMPLES)]
+    #[command(after_help = monitor::QUICK_EXAMPLES)]
     Quick(QuickArguments),
     /// Watch processes without any load, a line a second
-    #[command(after_help = watching::MONITOR_EXAMPLES)]
+    #[command(after_help = monitor::MONITOR_EXAMPLES)]
     Monitor(MonitorArguments),
     /// Check whether a target leaks memory, threads, descriptors or connections
-    #[command(after_help = watching::LEAKS_EXAMPLES)]
+    #[command(after_help = monitor::LEAKS_EXAMPLES)]
     Leaks(LeaksArguments),
     /// Explain a validity rule, or list them all
     #[command(after_help = EXPLAIN_EXAMPLES)]

@@ -80,7 +80,6 @@ pub(crate) fn conduct_plan(
     conduct(listener, plan, PlanRun { workers, outputs: &options.outputs, live_page }, request)
 }
 
-/// A run of a plan.
 struct PlanRun<'a> {
     workers: Option<ConnectedWorkers>,
     outputs: &'a OutputArguments,

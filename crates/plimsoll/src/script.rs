@@ -106,7 +106,6 @@ fn request<'a>(
     }
 }
 
-/// A run of a script.
 struct ScriptRun<'a> {
     arguments: &'a ScriptArguments,
     loaded: LoadedScript,

@@ -45,7 +45,6 @@ impl Measure {
         Measure { basis, kind, is_complete: counting == [Counting::Complete; 2], totals }
     }
 
-    /// The change of the total.
     pub(crate) fn total(&self, tallies: &[Tallies; 2]) -> Change {
         self.change(
             &[0, 1].map(|side: usize| SampledValue {

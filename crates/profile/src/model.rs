@@ -23,7 +23,6 @@ pub struct Mapping {
     pub offset: u64,
     /// The file's path.
     pub file: Text,
-    /// The id of the build.
     pub build_id: Text,
     /// Whether functions, file names, line numbers and inlined frames were resolved for it, in this order.
     pub resolved: [bool; 4],
@@ -65,7 +64,6 @@ pub struct Location {
     pub(crate) lines_end: u32,
 }
 
-/// The value of a label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LabelValue {
     Text(Text),
@@ -156,7 +154,6 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// A text of this profile.
     pub fn text(&self, text: Text) -> &str {
         self.texts.get(text)
     }

@@ -50,7 +50,6 @@ pub(crate) struct Tally {
 /// The costs of all functions.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tallies {
-    /// By node.
     pub(crate) nodes: Vec<Tally>,
     /// The sum of the flat values.
     pub(crate) flat_total: i64,

@@ -62,7 +62,6 @@ impl CallTree {
         &self.nodes[0]
     }
 
-    /// The children of a node.
     pub fn children<'t>(&'t self, node: &'t TreeNode) -> impl Iterator<Item = &'t TreeNode> {
         node.children.iter().filter_map(|child| self.nodes.get(*child as usize))
     }

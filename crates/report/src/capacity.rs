@@ -44,7 +44,6 @@ pub struct CapacityRun {
     pub number: u32,
     pub stage: ProbeStage,
     pub level: f64,
-    /// Its run file.
     pub file: String,
     /// The digest of its evidence.
     pub digest: String,

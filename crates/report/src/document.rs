@@ -32,7 +32,6 @@ pub trait Reported {
     fn json(&self) -> String;
 }
 
-/// A report.
 #[derive(Debug, Default)]
 pub struct Document {
     /// The name of the run or experiment.

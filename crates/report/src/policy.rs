@@ -9,7 +9,6 @@ use sha2::{Digest as _, Sha256};
 
 /// The style sheet of reports and comparisons.
 pub(crate) const STYLE: &str = include_str!("../templates/style.css");
-/// Their script.
 pub(crate) const SCRIPT: &str = include_str!("../templates/script.js");
 
 /// The style sheet of what a live page adds to a report.

@@ -21,7 +21,6 @@ pub struct QuickSummary {
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct QuickCheck {
-    /// What is checked.
     pub name: &'static str,
     /// The answer. What was not observed is unknown, never passed.
     pub state: QuickState,

@@ -311,7 +311,6 @@ impl Summary {
         self
     }
 
-    /// The rows of one phase.
     pub fn rows_of<'a>(&'a self, phase: &'a str) -> impl Iterator<Item = &'a Row> + Clone {
         self.rows.iter().filter(move |row| row.phase == phase)
     }

@@ -26,7 +26,6 @@ const KEPT: f64 = 0.81;
 /// About where a target is warm that is slow before.
 const WARMED: f64 = 130.0;
 
-/// What a simulated target is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum SimulatedTarget {
     /// Its 95th percentile is a power of its load.
@@ -159,22 +158,14 @@ impl CapacityKind {
         let ratio = self.p95(planned.level, random) / BOUND;
         let margin = -ratio.min(COLLAPSED).ln();
         CapacityProbe {
-            number: 0,
-            stage: planned.stage,
-            level: planned.level,
             seconds: STEP_S,
             values: vec![Some(ratio)],
             margins: vec![margin],
             errors: vec![0.000_5],
             has_collapsed: planned.stage == ProbeStage::Bracket && ratio > COLLAPSED,
-            is_doubtful: false,
-            unusable: None,
             goodput: planned.level,
             offered: planned.level,
-            failed: 0.0,
-            p50_ms: None,
-            p99_ms: None,
-            uses: Vec::new(),
+            ..CapacityProbe::unmeasured(planned.stage, planned.level)
         }
     }
 

@@ -61,7 +61,6 @@ pub enum Searched {
     Number,
 }
 
-/// How a capacity is searched.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Search {
     /// What is changed.

@@ -272,7 +272,6 @@ impl Step {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
-    /// An HTTP request.
     Http {
         target: String,
         /// The method, such as `GET`.
@@ -317,7 +316,6 @@ impl Request {
         }
     }
 
-    /// Every template of the request.
     pub fn templates(&self) -> Vec<Cow<'_, Template>> {
         let mut all: Vec<_> = self.headers().iter().map(|(_, value)| Cow::Borrowed(value)).collect();
         match self {

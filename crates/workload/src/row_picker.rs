@@ -17,7 +17,6 @@ pub enum RowTaker {
     Setup,
     /// The virtual users of a scenario, in their setup.
     Users(ScenarioIndex),
-    /// The arrivals of a scenario.
     Arrivals(ScenarioIndex),
 }
 

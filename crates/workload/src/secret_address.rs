@@ -62,7 +62,6 @@ pub(crate) fn secrets_of(address: &str) -> Secrets<'_> {
     Secrets::User(user.password.map_or("", |password| &address[user.start..password.end]))
 }
 
-/// The user of an address.
 struct User {
     /// Where it begins.
     start: usize,

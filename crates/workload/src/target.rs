@@ -101,7 +101,6 @@ impl GrpcOrigin {
     }
 }
 
-/// Which process a target is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProcessRef {

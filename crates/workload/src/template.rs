@@ -19,7 +19,6 @@ pub struct Template {
     source: String,
 }
 
-/// A part of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
     Literal(String),
@@ -85,7 +84,6 @@ pub enum Value {
     Now,
 }
 
-/// An error in a template.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct TemplateError {

@@ -77,7 +77,6 @@ impl Timetable {
         Some(Timetable::along(schedule, spacing, segment))
     }
 
-    /// The arrivals along a schedule.
     pub fn along(schedule: Schedule, spacing: ArrivalSpacing, segment: Segment) -> Timetable {
         let seed = Draw::new(spacing.seed, spacing.scenario, u64::MAX).bits(GAP_SALT);
         let poisson = (spacing.arrivals == Arrivals::Poisson).then_some(PoissonWalk { seed, area: 0 });

@@ -246,7 +246,6 @@ impl Catalog {
         self.triggered[trigger.0 as usize].push(index);
     }
 
-    /// The goal at an index.
     #[must_use]
     pub fn goal(&self, index: GoalIndex) -> &Goal {
         &self.goals[index.0 as usize]
@@ -287,7 +286,6 @@ impl Catalog {
         &self.rotating
     }
 
-    /// The challenge at an index.
     #[must_use]
     pub fn challenge(&self, index: ChallengeIndex) -> &Challenge {
         &self.challenges[index.0]
@@ -311,7 +309,6 @@ impl Catalog {
         self.by_stat_code.get(stat_code).copied()
     }
 
-    /// The goals of a trigger.
     #[must_use]
     pub fn triggered(&self, trigger: Trigger) -> &[GoalIndex] {
         &self.triggered[trigger.0 as usize]

@@ -18,7 +18,6 @@ use crate::rules::{EventOrder, GoalEvent, TriggeredEvent};
 use crate::store::{EventKey, EventOutcome, EventWrite, Store, StoreError};
 use crate::user::UserId;
 
-/// When an event is acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Acknowledge {
     /// Once its effect is durable.
@@ -49,10 +48,8 @@ pub enum EventPayload<'a> {
     Statistic(StatisticChange<'a>),
 }
 
-/// A change of a statistic.
 #[derive(Debug, Clone, Copy)]
 pub struct StatisticChange<'a> {
-    /// Which statistic.
     pub stat_code: &'a str,
     /// Its value afterwards.
     pub latest: f64,
@@ -68,7 +65,6 @@ pub enum IntakeOutcome {
     Written,
     /// It was delivered before, and its effect is durable.
     Duplicate,
-    /// It is in the buffer.
     Buffered,
 }
 

@@ -27,7 +27,6 @@ macro_rules! codes {
                 match self { $(Self::$name => StatusCode::$status,)* }
             }
 
-            /// The gRPC code.
             #[must_use]
             pub fn grpc(self) -> i32 {
                 match self { $(Self::$name => $grpc,)* }

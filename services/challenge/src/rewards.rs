@@ -23,7 +23,6 @@ pub enum GrantError {
     Unanswered(String),
 }
 
-/// The result of a grant.
 pub type GrantFuture<'a> = Pin<Box<dyn Future<Output = Result<(), GrantError>> + Send + 'a>>;
 
 /// Grants rewards, idempotently by key. It is never called inside a database transaction.

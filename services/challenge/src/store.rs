@@ -38,7 +38,6 @@ pub use sqlite::{EventIdWindow, OpenError, SqliteOptions, Sync};
 /// Longest wait for a commit. Past it the caller receives an error: the outcome is unknown.
 const COMMIT_WAIT: Duration = Duration::from_secs(10);
 
-/// Which store, and its options.
 #[derive(Debug, Clone)]
 pub enum StoreOptions {
     Sqlite(SqliteOptions),

@@ -42,7 +42,6 @@ pub struct Acceptor {
     /// What an acknowledgement promises.
     pub durability: Durability,
     pub meters: Arc<Meters>,
-    /// The ids of tasks.
     pub ids: TaskIds,
 }
 

@@ -16,7 +16,6 @@ const REFUSALS_TO_ERROR: u32 = 5;
 /// Devices are spread over this many locks.
 const SHARDS: usize = 16;
 
-/// The state of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum DeviceState {
     /// Not started, or stopped.
@@ -29,7 +28,6 @@ pub enum DeviceState {
     SafeState,
 }
 
-/// A command to a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
     /// From `Idle` to `Measuring`.

@@ -32,7 +32,6 @@ pub struct QueueEntry {
 pub enum TaskBacking {
     /// Nowhere: it is lost with the process.
     Memory,
-    /// In a segment on disk.
     Disk(Arc<Segment>),
     /// Nowhere, but its client waits until it is handed on.
     Awaited(Arc<HandOnReceipt>),

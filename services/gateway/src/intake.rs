@@ -6,7 +6,6 @@ mod protobuf;
 
 use crate::sample::{Invalid, Sample};
 
-/// The format of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyFormat {
     /// `application/json`: an object, or an array of them.

@@ -4,7 +4,6 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Buckets per doubling.
 const BUCKETS_PER_DOUBLING: u32 = 16;
 /// Times below 2 to this power, in nanoseconds, share one bucket.
 const FLOOR_BITS: u32 = 10;

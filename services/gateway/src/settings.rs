@@ -65,7 +65,6 @@ pub struct Settings {
 /// Bounds on request bodies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BodyOptions {
-    /// Bytes of one body.
     pub max_bytes: usize,
     /// Bytes of all bodies that are in memory at once.
     pub max_total_bytes: usize,

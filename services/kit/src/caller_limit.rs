@@ -56,7 +56,6 @@ impl<C: Hash + Eq> CallerLimit<C> {
 }
 
 impl<C: Hash + Eq> CallerPlace<C> {
-    /// Whose place it is.
     #[must_use]
     pub fn caller(&self) -> &C {
         &self.place.caller

@@ -143,7 +143,6 @@ impl<C> GroupQueue<C> {
     }
 }
 
-/// A writer with its queue.
 pub struct GroupCommit<W: GroupWriter> {
     writer: W,
     messages: UnboundedReceiver<Message<W::Command>>,

@@ -101,7 +101,6 @@ impl DatabaseFile {
         }
     }
 
-    /// The database file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

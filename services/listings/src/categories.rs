@@ -174,7 +174,6 @@ fn ancestors<'a>(all: &'a [Category], category: &'a Category) -> Vec<&'a Categor
     ancestors
 }
 
-/// The category with this id.
 #[must_use]
 pub fn find(all: &[Category], id: i64) -> Option<&Category> {
     all.iter().find(|category| category.id == id)

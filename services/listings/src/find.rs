@@ -22,11 +22,8 @@ pub struct Filters {
     pub words: Vec<String>,
     /// Their owner.
     pub user_id: Option<i64>,
-    /// Their storefront.
     pub storefront_id: Option<i64>,
-    /// Their category.
     pub category_id: Option<i64>,
-    /// Their status.
     pub status: Option<Status>,
     /// The lowest price.
     pub min_price: Option<Price>,

@@ -84,7 +84,6 @@ impl HttpApi {
     }
 }
 
-/// A response with this message.
 fn json(status: StatusCode, message: &impl Serialize) -> Response {
     // The messages have keys of text only, so that they can be written.
     let mut response = Response::new(Body::from(serde_json::to_vec(message).unwrap_or_default()));

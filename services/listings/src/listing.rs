@@ -35,7 +35,6 @@ macro_rules! named_enum {
 }
 
 named_enum! {
-    /// The status of a listing.
     Status {
         /// Not published yet.
         Draft = "draft",

@@ -52,7 +52,6 @@ pub enum ScopeKind {
     /// Of statistics.
     Stats,
     Categories,
-    /// Of lists.
     List,
     /// Of similar listings.
     Similar,

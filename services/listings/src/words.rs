@@ -8,7 +8,6 @@ const MAX_WORDS: usize = 256;
 /// Characters of a word that are indexed.
 const MAX_WORD_CHARS: usize = 40;
 
-/// The words of some texts.
 #[must_use]
 pub fn words_of<'a>(texts: impl IntoIterator<Item = &'a str>) -> BTreeSet<String> {
     let mut words = BTreeSet::new();

@@ -141,7 +141,6 @@ pub struct Movement {
     pub owner: Option<i64>,
 }
 
-/// A quantity of a product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProductQuantity {
     pub product_id: i64,
@@ -174,7 +173,6 @@ pub struct StockSet {
 /// What an order takes or gives back.
 #[derive(Debug, Clone)]
 pub struct OrderItems {
-    /// The products with their quantities.
     pub items: Vec<ProductQuantity>,
     /// The order; it makes a repeated request idempotent.
     pub order_id: Option<String>,
@@ -202,7 +200,6 @@ pub enum Write {
     RemoveFavorite(FavoriteKey),
     /// Moves stock.
     Move(Box<Movement>),
-    /// Sets stocks.
     Set(Box<StockSet>),
     /// Takes stock for an order.
     Take(Box<OrderItems>),
@@ -228,7 +225,6 @@ impl StockLevels {
     }
 }
 
-/// The outcome for one item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ItemOutcome {
     pub item: ProductQuantity,
@@ -238,7 +234,6 @@ pub struct ItemOutcome {
     pub error: Option<String>,
 }
 
-/// The outcome of a write.
 #[derive(Debug, Clone, PartialEq)]
 pub enum WriteOutcome {
     /// The listing as it is now.
@@ -247,7 +242,6 @@ pub enum WriteOutcome {
     Done,
     /// Stock before and after.
     Moved(StockLevels),
-    /// One outcome for each item.
     Items(Vec<ItemOutcome>),
 }
 

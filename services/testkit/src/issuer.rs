@@ -71,12 +71,10 @@ impl Signer {
         }
     }
 
-    /// A token with these claims.
     pub fn token(&self, claims: &Value) -> String {
         self.token_as(&json!({"alg": self.alg(), "typ": "JWT", "kid": self.id}), claims)
     }
 
-    /// A token with any header.
     pub fn token_as(&self, header: &Value, claims: &Value) -> String {
         let signed = unsigned(header, claims);
         let random = SystemRandom::new();

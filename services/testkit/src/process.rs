@@ -130,7 +130,6 @@ pub async fn fill<T, R>(mut write: impl AsyncFnMut(u32) -> Result<T, R>) -> (Vec
     (acknowledged, refused)
 }
 
-/// The binary has the command.
 pub fn assert_command(binary: &str, name: &str) {
     let help = Command::new(binary).args([name, "--help"]).output().unwrap();
     assert!(help.status.success(), "there is no command `{name}`");

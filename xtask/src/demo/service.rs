@@ -9,7 +9,6 @@ use anyhow::{Result, anyhow};
 use crate::service_process::ServiceProcess;
 use crate::workspace::Workspace;
 
-/// One port of the service.
 struct ServicePort {
     /// In the ready line.
     name: &'static str,

@@ -50,7 +50,6 @@ impl ToolLoad {
     }
 }
 
-/// One run of a tool.
 pub(super) struct ToolRun<'a> {
     pub(super) workspace: &'a Workspace,
     pub(super) load: &'a ToolLoad,

@@ -121,7 +121,6 @@ fn twenty_active_keys_take_at_most_ten_kilobytes_a_second() {
 #[derive(Default)]
 struct ScriptMetrics(HashMap<(&'static str, Option<usize>), MetricHandle>);
 
-/// The groups of the script.
 const GROUPS: Range<usize> = 0..10;
 /// Iterations a second, each of a request in each group.
 const ITERATIONS: usize = 100;

@@ -52,7 +52,6 @@ pub(crate) fn token() -> Secret {
     Secret::Token(Token::given("the token of these tests").unwrap())
 }
 
-/// A coordinator of this version.
 pub(crate) fn own(version: &str) -> Coordinator {
     Coordinator { boot: "here".to_owned(), version: version.to_owned() }
 }

@@ -1,6 +1,5 @@
 //! What other load generators run, which is not read here, and how their users come to a plan.
 
-/// A tool and its files.
 #[derive(Debug, PartialEq, Eq)]
 pub struct OtherTool {
     /// What one of its files is.

@@ -13,7 +13,7 @@ use archive::Stored;
 use evidence::Run as _;
 
 use super::pace::{Pace, thread_time};
-use super::until_over::UntilOver;
+use super::until_over::until_over;
 use super::{NICENESS, RunUnderWay, Shared};
 use crate::marks::Marker;
 use crate::screen::note;
@@ -102,7 +102,7 @@ impl Renderer {
 
     fn render(&self) -> anyhow::Result<()> {
         let stored = Stored::so_far(&self.path)?;
-        let run = UntilOver { run: &stored, is_over: &self.is_over };
+        let run = until_over(&stored, &self.is_over);
         let workload = serde_json::from_value(run.manifest().workload.clone())?;
         let judgement = judge::judgement_so_far(&run, &workload)?;
         let mut summary = Summary::of(&run, &workload, &judgement)?.so_far();

@@ -21,7 +21,6 @@ pub(crate) struct Ending<'a> {
     pub(crate) reason: &'a str,
 }
 
-/// How a request ended.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RequestResult<'a> {
     pub(super) outcome: Outcome,

@@ -36,7 +36,6 @@ impl Default for Wakeup {
     }
 }
 
-/// The alarm of one loop.
 #[derive(Debug)]
 pub(super) enum Alarm {
     #[cfg(target_os = "linux")]

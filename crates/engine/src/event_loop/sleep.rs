@@ -13,7 +13,6 @@ use crate::clock::Clock;
 
 pub(super) const WAKER: Token = Token(1);
 
-/// The sleep of one loop.
 #[derive(Debug)]
 pub(super) struct Sleeper {
     clock: Clock,

@@ -24,7 +24,6 @@ pub(super) struct ConnectionLoss {
 }
 
 impl ConnectionLoss {
-    /// End an operation with it.
     pub(super) fn end(&self, token: OperationToken, operation: &mut Operation) -> EndedOperation {
         operation.place = OperationPlace::Nowhere;
         operation.transport_error.clone_from(&self.reason);

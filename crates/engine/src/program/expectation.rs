@@ -34,7 +34,6 @@ pub(crate) enum ExpectedStatus {
 /// What follows from a status of `OK`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GrpcResponseKind {
-    /// The response has one message.
     Message,
     /// The response has any number of messages.
     Stream,

@@ -47,7 +47,6 @@ pub(crate) struct Address {
     looked_up_ns: AtomicU64,
 }
 
-/// The lookups of an address.
 #[derive(Debug, Default)]
 struct Lookups {
     is_running: bool,

@@ -136,7 +136,6 @@ impl Redirect<'_> {
     }
 }
 
-/// The URL of a request.
 #[derive(Debug, PartialEq, Eq)]
 struct RequestUrl {
     scheme: Scheme,

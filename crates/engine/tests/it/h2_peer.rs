@@ -54,7 +54,6 @@ pub(crate) enum Manner {
     DeafUntilSecond,
 }
 
-/// What the peer has seen.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) connections: usize,

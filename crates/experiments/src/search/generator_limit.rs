@@ -1,6 +1,6 @@
 //! What the generator can offer on this machine, found before anything is sent to the target: rates offered to a server in this
-//! process that answers at once. A generator counts as proven for half of what it reached there, because a target that works
-//! leaves it less of the machine.
+//! process that answers at once. A search uses at most half of what it reached there, because a target that works leaves it
+//! less of the machine.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::generator::{self, Reach};
 /// More than a search asks for.
 const HIGHEST: u32 = 320_000;
 const LOWEST: u32 = 100;
-/// What is asked for beyond the load that is proven.
+/// How much more than the search may use is tested.
 const RESERVE: f64 = 2.0;
 /// How often the interval between a rate that was reached and one that was not is halved.
 const HALVINGS: u32 = 3;
@@ -24,7 +24,7 @@ const LAG_SHARE: f64 = 0.05;
 /// The same where no time is a bound, in milliseconds.
 const LAG_OF_SHARES_MS: f64 = 10.0;
 
-/// What is to be proven.
+/// What the generator is tested for.
 pub(super) struct LimitQuery {
     /// Requests a second that are needed, and no more; none: as many as there can be.
     pub(super) needed_per_s: Option<f64>,
@@ -45,8 +45,8 @@ pub(super) fn allowed_lag(slos: &[Objective]) -> Duration {
     Duration::from_secs_f64(allowed_ms.clamp(1.0, 1_000.0) / 1_000.0)
 }
 
-/// Requests a second that the generator can sustain.
-pub(super) fn prove(asked: &LimitQuery) -> CommandResult<f64> {
+/// Requests a second that a search may use.
+pub(super) fn generator_limit(asked: &LimitQuery) -> CommandResult<f64> {
     let LimitQuery { needed_per_s: needed, begin_per_s, loops, lag } = *asked;
     note(format_args!("the generator is tested against a server that answers at once"));
     let reaches = |rate: u32| -> CommandResult<bool> {
@@ -81,11 +81,11 @@ pub(super) fn prove(asked: &LimitQuery) -> CommandResult<f64> {
             false => missed = Some(middle),
         }
     }
-    let proven = f64::from(reached) / RESERVE;
+    let usable = f64::from(reached) / RESERVE;
     note(format_args!(
-        "the generator can sustain {reached} requests/s on this machine; the search uses at most half of that ({proven:.0}/s)"
+        "the generator can sustain {reached} requests/s on this machine; the search uses at most half of that ({usable:.0}/s)"
     ));
-    Ok(proven)
+    Ok(usable)
 }
 
 #[cfg(test)]

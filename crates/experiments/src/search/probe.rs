@@ -27,7 +27,6 @@ pub(super) struct Probe<'a> {
     pub(super) place: &'a ProbeRun,
 }
 
-/// One run of a search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProbeRun {
     /// Its number, from 1.

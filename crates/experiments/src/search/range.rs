@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use workload::Workload;
 use workload::capacity::{CapacityExperiment, Searched};
 
-use super::generator_limit::{LimitQuery, allowed_lag, prove};
+use super::generator_limit::{LimitQuery, allowed_lag, generator_limit};
 
 /// The lowest level that is tried without being asked for, as a share of the plan's.
 const LOWEST: f64 = 0.05;
@@ -67,8 +67,12 @@ pub(super) fn resolved_levels(
     let factor = |level: f64| if is_scaled { level / plan_level } else { 1.0 };
     let needed = search.to.map(|to| requests_per_s * factor(to)).filter(|needed| *needed > 0.0);
     let lag = allowed_lag(&experiment.slos);
-    let proven_per_s =
-        prove(&LimitQuery { needed_per_s: needed, begin_per_s: requests_per_s, loops: probes.loops, lag })?;
+    let proven_per_s = generator_limit(&LimitQuery {
+        needed_per_s: needed,
+        begin_per_s: requests_per_s,
+        loops: probes.loops,
+        lag,
+    })?;
     let proven_level = match search.searched {
         Searched::Rate => plan_level * proven_per_s / requests_per_s,
         // How fast virtual users and numbers are is seen probe by probe.

@@ -66,22 +66,10 @@ mod tests {
 
     fn probe(margins: [f64; 2]) -> CapacityProbe {
         CapacityProbe {
-            number: 0,
-            stage: ProbeStage::Grid,
-            level: 100.0,
-            seconds: 60.0,
             values: vec![None; 2],
             margins: margins.to_vec(),
             errors: vec![0.0; 2],
-            has_collapsed: false,
-            is_doubtful: false,
-            unusable: None,
-            goodput: 100.0,
-            offered: 100.0,
-            failed: 0.0,
-            p50_ms: None,
-            p99_ms: None,
-            uses: Vec::new(),
+            ..CapacityProbe::unmeasured(ProbeStage::Grid, 100.0)
         }
     }
 

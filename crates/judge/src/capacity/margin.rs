@@ -94,7 +94,6 @@ fn ratio(value: f64, bound: f64, error: f64) -> Margin {
     Margin { margin, error }
 }
 
-/// A share of so many.
 struct Share {
     value: f64,
     of: f64,

@@ -10,17 +10,16 @@ use workload::{Filter, Flow, Measure, Objective, Scenario, Statistic, Workload};
 use super::CapacityRules;
 use super::limits;
 use super::margin::{CLIP, Measured};
-use crate::backlog;
 use crate::compare::Side;
-use crate::experiment::warm_up::{CutRun, Cuts};
-use crate::measure::{self, DisturbedTime, MeasureSource, Value};
+use crate::experiment::warm_up::Cuts;
+use crate::measure::{self, MeasureSource, Readings, Value};
 
 /// Rules on a single run that leave nothing of a probe: what it offered or counted is not what was asked for.
-const SPOILS: [RuleId; 4] = [RuleId::A1, RuleId::L1, RuleId::L5, RuleId::L6];
+const MAKE_UNUSABLE: [RuleId; 4] = [RuleId::A1, RuleId::L1, RuleId::L5, RuleId::L6];
 /// Arrivals that the generator dropped, above which the load was another.
 const MOST_LATE: f64 = 0.01;
 /// Arrivals at random vary by so much around their mean.
-const PROVEN_TOLERANCE: f64 = 1.02;
+const RATE_TOLERANCE: f64 = 1.02;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ProbePlace {
@@ -43,18 +42,10 @@ pub fn measure_probe(
     let phase = measured.map(|phase| phase.name.clone()).unwrap_or_default();
     let begin_s = measured.map_or(0, |phase| phase.start.as_secs() as u32);
     let cuts = Cuts::until(&phase, begin_s + rules.warm_up_s);
-    let run = CutRun { run: side.run, cuts: &cuts };
-    let workload = cuts.applied_to(side.workload);
-    let figures = Figures::fold(&run, &workload)?;
-    let disturbed = DisturbedTime::read(&run, &workload)?;
-    let backlogs = backlog::backlogs(&run, &workload)?;
-    let source = MeasureSource {
-        run: &run,
-        workload: &workload,
-        figures: &figures,
-        disturbed: &disturbed,
-        backlogs: &backlogs,
-    };
+    let (run, workload) = (cuts.applied_to_run(side.run), cuts.applied_to(side.workload));
+    let readings = Readings::read(&run, &workload)?;
+    let figures = &readings.figures;
+    let source = readings.source();
     let window = figures.phases.iter().find(|window| window.name == phase);
     let seconds = window.map_or(0.0, |window| window.length_s());
     let has_collapsed = side.run.end().is_some_and(|end| matches!(end.ending, Ending::Stopped(_)));
@@ -62,21 +53,12 @@ pub fn measure_probe(
     let judged = judged.map_err(|crate::JudgeError::Read(error)| error)?;
     let mut probe = CapacityProbe {
         number: place.number,
-        stage: place.stage,
-        level: place.level,
         seconds,
-        values: Vec::new(),
-        margins: Vec::new(),
-        errors: Vec::new(),
         has_collapsed,
-        is_doubtful: false,
-        unusable: why_unusable(&judged, &figures),
-        goodput: 0.0,
+        unusable: why_unusable(&judged, figures),
         offered: offered(&workload, &phase),
-        failed: 0.0,
-        p50_ms: None,
-        p99_ms: None,
         uses: limits::uses(side.run, window.map_or_else(|| Window::new(&side.run.whole()), |w| w.window()))?,
+        ..CapacityProbe::unmeasured(place.stage, place.level)
     };
     for slo in rules.slos {
         add_margin(rules, &source, slo, &mut probe, seconds)?;
@@ -86,11 +68,9 @@ pub fn measure_probe(
         Ok(known(&measure::value(&source, &asked(measure, filter))?.value))
     };
     probe.goodput = value(Measure::Goodput { within: None }, &of_phase)?.unwrap_or(0.0);
-    if let Some(proven) = rules.proven_per_s.filter(|proven| probe.goodput > PROVEN_TOLERANCE * proven) {
-        let why = format!(
-            "{:.0} requests/s are more than the generator can sustain ({proven:.0}/s)",
-            probe.goodput
-        );
+    if let Some(limit) = rules.proven_per_s.filter(|limit| probe.goodput > RATE_TOLERANCE * limit) {
+        let why =
+            format!("{:.0} requests/s are more than the generator can sustain ({limit:.0}/s)", probe.goodput);
         probe.unusable = probe.unusable.take().or(Some(why));
     }
     probe.is_doubtful = is_doubtful(&judged, &probe);
@@ -182,8 +162,9 @@ fn why_unusable(judged: &Judgement, figures: &Figures) -> Option<String> {
         let share = late as f64 / scheduled.max(1) as f64 * 100.0;
         return Some(format!("the generator was late: {share:.1} % of the arrivals never started"));
     }
-    let spoils = |finding: &&Finding| SPOILS.contains(&finding.rule) && finding.severity == Severity::Invalid;
-    let finding = judged.findings.iter().find(spoils)?;
+    let makes_unusable =
+        |finding: &&Finding| MAKE_UNUSABLE.contains(&finding.rule) && finding.severity == Severity::Invalid;
+    let finding = judged.findings.iter().find(makes_unusable)?;
     Some(format!("{} {}: {}", finding.rule, finding.title, finding.what))
 }
 

@@ -159,7 +159,7 @@ impl<'a> Walk<'a> {
         self.again(&answer)
     }
 
-    /// A probe that says something of its level, as far as one of two does: what the generator spoilt is made again once.
+    /// A probe that says something of its level, as far as one of two does: an unusable probe is repeated once.
     fn ask_again(&mut self, stage: ProbeStage, level: f64) -> Result<&'a CapacityProbe, Pause> {
         let probe = self.ask(stage, level)?;
         if probe.unusable.is_none() { Ok(probe) } else { self.ask(stage, level) }

@@ -48,22 +48,13 @@ fn rules(slos: &[Objective]) -> CapacityRules<'_> {
 
 fn probe(planned: PlannedProbe, margin: f64) -> CapacityProbe {
     CapacityProbe {
-        number: 0,
-        stage: planned.stage,
-        level: planned.level,
         seconds: 60.0,
         values: vec![Some(50.0 * (-margin).exp())],
         margins: vec![margin],
         errors: vec![0.0005],
-        has_collapsed: false,
-        is_doubtful: false,
-        unusable: None,
         goodput: planned.level,
         offered: planned.level,
-        failed: 0.0,
-        p50_ms: None,
-        p99_ms: None,
-        uses: Vec::new(),
+        ..CapacityProbe::unmeasured(planned.stage, planned.level)
     }
 }
 

@@ -159,7 +159,6 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// The bounds of a metric.
     pub fn for_metric(metric: &GateMetric) -> Bounds {
         let bound = if metric.quantity.is_share() { metric.margin } else { metric.margin.ln_1p() };
         Bounds { above: bound, below: -bound, sign: if metric.is_better_higher { -1.0 } else { 1.0 } }
@@ -302,7 +301,6 @@ pub(super) fn answers(rules: &Rulebook<'_>, values: &[Vec<[SlotValue; 2]>]) -> V
     answers
 }
 
-/// A metric with its pairs.
 struct MetricPairs<'a> {
     metric: &'a GateMetric,
     values: &'a [[SlotValue; 2]],

@@ -5,15 +5,13 @@ use std::collections::BTreeMap;
 use evidence::coverage::covered_seconds;
 use evidence::run::{ReadError, select};
 use evidence::{Coverage, Histogram, Key, Metric, Outcome, Run, Seconds, SeriesKey, Window};
-use figures::Figures;
 use workload::experiment::GateMetric;
 use workload::{Comparison, CostKind, Filter, Measure, Objective, Quantity, Statistic, Workload};
 
 use super::conditions::Conditions;
-use super::warm_up::{CutRun, Cuts};
-use crate::backlog;
+use super::warm_up::Cuts;
 use crate::compare::Side;
-use crate::measure::{self, DisturbedTime, MeasureSource, Value};
+use crate::measure::{self, MeasureSource, Readings, Value};
 
 /// Times are kept to three digits: two equal quantiles may differ by so much.
 const TIME_ERROR: f64 = 0.000_5;
@@ -87,23 +85,14 @@ pub(super) struct Slot {
 
 impl Slot {
     pub(super) fn measure(side: &Side<'_>, cuts: &Cuts, metrics: &[GateMetric]) -> Result<Slot, ReadError> {
-        let run = CutRun { run: side.run, cuts };
-        let workload = cuts.applied_to(side.workload);
-        let figures = Figures::fold(&run, &workload)?;
-        let disturbed = DisturbedTime::read(&run, &workload)?;
-        let backlogs = backlog::backlogs(&run, &workload)?;
-        let source = MeasureSource {
-            run: &run,
-            workload: &workload,
-            figures: &figures,
-            disturbed: &disturbed,
-            backlogs: &backlogs,
-        };
+        let (run, workload) = (cuts.applied_to_run(side.run), cuts.applied_to(side.workload));
+        let readings = Readings::read(&run, &workload)?;
+        let source = readings.source();
         Ok(Slot {
             values: values(&source, metrics)?,
             others: others(&source)?,
             statements: statements(&source)?,
-            conditions: Conditions::read(side, &figures)?,
+            conditions: Conditions::read(side, &readings.figures)?,
         })
     }
 }
@@ -114,19 +103,9 @@ pub(super) fn cut_values(
     cuts: &Cuts,
     metrics: &[GateMetric],
 ) -> Result<Vec<SlotValue>, ReadError> {
-    let run = CutRun { run: side.run, cuts };
-    let workload = cuts.applied_to(side.workload);
-    let figures = Figures::fold(&run, &workload)?;
-    let disturbed = DisturbedTime::read(&run, &workload)?;
-    let backlogs = backlog::backlogs(&run, &workload)?;
-    let source = MeasureSource {
-        run: &run,
-        workload: &workload,
-        figures: &figures,
-        disturbed: &disturbed,
-        backlogs: &backlogs,
-    };
-    values(&source, metrics)
+    let (run, workload) = (cuts.applied_to_run(side.run), cuts.applied_to(side.workload));
+    let readings = Readings::read(&run, &workload)?;
+    values(&readings.source(), metrics)
 }
 
 fn values(source: &MeasureSource<'_>, metrics: &[GateMetric]) -> Result<Vec<SlotValue>, ReadError> {

@@ -3,12 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use evidence::metric::{MetricId, MetricKey, MetricSums};
-use evidence::run::ReadError;
-use evidence::{
-    Exemplar, ExperimentFinding, Histogram, Key, KeyId, Manifest, Notice, Profile, Run, RunEnd, Sample,
-    Seconds, SeriesKey, Severity,
-};
+use evidence::run::{Excerpt, ReadError};
+use evidence::{ExperimentFinding, KeyId, Run, Seconds, Severity};
 use figures::Figures;
 use workload::Workload;
 
@@ -72,6 +68,16 @@ impl Cuts {
         self.0.get(phase).cloned().unwrap_or(0..u32::MAX)
     }
 
+    /// The run without the seconds that are cut.
+    pub(crate) fn applied_to_run<'a>(&'a self, run: &'a dyn Run) -> impl Run + 'a {
+        Excerpt::new(run, |key: Option<KeyId>, window: Seconds| {
+            let key = key.and_then(|key| run.keys().iter().find(|(id, _)| *id == key));
+            let kept = key.map_or(0..u32::MAX, |(_, key)| self.of(&key.phase));
+            let start = window.start.max(kept.start);
+            Ok(start..window.end.min(kept.end).max(start))
+        })
+    }
+
     /// The workload, whose phases begin where they are cut.
     pub(crate) fn applied_to(&self, workload: &Workload) -> Workload {
         let mut workload = workload.clone();
@@ -81,95 +87,5 @@ impl Cuts {
             phase.start = phase.start.max(Duration::from_secs(kept.start.into())).min(phase.end);
         }
         workload
-    }
-}
-
-/// A run without the seconds that are cut.
-pub(crate) struct CutRun<'a> {
-    pub(crate) run: &'a dyn Run,
-    pub(crate) cuts: &'a Cuts,
-}
-
-impl CutRun<'_> {
-    fn window(&self, key: KeyId, window: Seconds) -> Seconds {
-        let phase =
-            self.run.keys().iter().find(|(id, _)| *id == key).map(|(_, key)| self.cuts.of(&key.phase));
-        let kept = phase.unwrap_or(0..u32::MAX);
-        let start = window.start.max(kept.start);
-        start..window.end.min(kept.end).max(start)
-    }
-}
-
-impl Run for CutRun<'_> {
-    fn manifest(&self) -> &Manifest {
-        self.run.manifest()
-    }
-
-    fn end(&self) -> Option<&RunEnd> {
-        self.run.end()
-    }
-
-    fn digest(&self) -> Option<&str> {
-        self.run.digest()
-    }
-
-    fn seconds(&self) -> u32 {
-        self.run.seconds()
-    }
-
-    fn recorded(&self) -> Duration {
-        self.run.recorded()
-    }
-
-    fn keys(&self) -> &[(KeyId, Key)] {
-        self.run.keys()
-    }
-
-    fn histogram(&self, key: KeyId, window: Seconds) -> Result<Histogram, ReadError> {
-        self.run.histogram(key, self.window(key, window))
-    }
-
-    fn histograms(&self, key: KeyId, window: Seconds) -> Result<Vec<(u32, Histogram)>, ReadError> {
-        self.run.histograms(key, self.window(key, window))
-    }
-
-    fn counts(&self, key: KeyId, window: Seconds) -> Result<Vec<(u32, u64)>, ReadError> {
-        self.run.counts(key, self.window(key, window))
-    }
-
-    fn metrics(&self) -> &[(MetricId, MetricKey)] {
-        self.run.metrics()
-    }
-
-    fn metric(&self, metric: MetricId, window: Seconds) -> Result<MetricSums, ReadError> {
-        self.run.metric(metric, window)
-    }
-
-    fn metric_intervals(
-        &self,
-        metric: MetricId,
-        window: Seconds,
-    ) -> Result<Vec<(Seconds, MetricSums)>, ReadError> {
-        self.run.metric_intervals(metric, window)
-    }
-
-    fn series(&self) -> &[SeriesKey] {
-        self.run.series()
-    }
-
-    fn samples(&self, series: &SeriesKey, window: Seconds) -> Result<Vec<Sample>, ReadError> {
-        self.run.samples(series, window)
-    }
-
-    fn exemplars(&self) -> Result<Vec<Exemplar>, ReadError> {
-        self.run.exemplars()
-    }
-
-    fn notices(&self) -> Result<Vec<Notice>, ReadError> {
-        self.run.notices()
-    }
-
-    fn profiles(&self) -> Result<Vec<Profile>, ReadError> {
-        self.run.profiles()
     }
 }

@@ -28,7 +28,6 @@ pub(super) struct Sides {
 }
 
 impl Bound {
-    /// The times on its sides.
     pub(super) fn sides(self, times: &Histogram) -> Sides {
         let Bound::Time(bound) = self else { return Sides { within: times.count(), ..Sides::default() } };
         times.buckets().fold(Sides::default(), |mut sides, (low, high, count)| {

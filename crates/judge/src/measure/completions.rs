@@ -70,7 +70,6 @@ fn limits(per_s: f64, windows: &[RateWindow], confidence: f64) -> Option<RateLim
     Some(RateLimits { lower: limits.lower.max(0.0), ..limits })
 }
 
-/// The seconds of one window.
 struct WindowSeconds {
     span: PhaseSpan,
     total: f64,

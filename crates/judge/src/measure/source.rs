@@ -1,11 +1,12 @@
 //! The evidence that objectives are measured in.
 
+use evidence::run::ReadError;
 use evidence::{Run, Seconds};
 use figures::Figures;
 use workload::{Filter, Workload};
 
 use super::stalls::DisturbedTime;
-use crate::backlog::Backlog;
+use crate::backlog::{self, Backlog};
 
 /// The evidence of one run.
 pub(crate) struct MeasureSource<'a> {
@@ -15,6 +16,29 @@ pub(crate) struct MeasureSource<'a> {
     pub(crate) disturbed: &'a DisturbedTime,
     /// Scenarios with which the target did not keep up.
     pub(crate) backlogs: &'a [Backlog],
+}
+
+/// What the measures of a run are read from, read.
+pub(crate) struct Readings<'a> {
+    run: &'a dyn Run,
+    workload: &'a Workload,
+    pub(crate) figures: Figures,
+    disturbed: DisturbedTime,
+    backlogs: Vec<Backlog>,
+}
+
+impl<'a> Readings<'a> {
+    pub(crate) fn read(run: &'a dyn Run, workload: &'a Workload) -> Result<Readings<'a>, ReadError> {
+        let figures = Figures::fold(run, workload)?;
+        let disturbed = DisturbedTime::read(run, workload)?;
+        let backlogs = backlog::backlogs(run, workload)?;
+        Ok(Readings { run, workload, figures, disturbed, backlogs })
+    }
+
+    pub(crate) fn source(&self) -> MeasureSource<'_> {
+        let Readings { run, workload, figures, disturbed, backlogs } = self;
+        MeasureSource { run: *run, workload, figures, disturbed, backlogs }
+    }
 }
 
 impl MeasureSource<'_> {

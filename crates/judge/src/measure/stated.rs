@@ -127,9 +127,7 @@ fn summary<'s>(
 struct ShareQuery {
     /// What is counted, as in `12 of 100 requests failed`.
     what: String,
-    /// At least so many.
     least: u64,
-    /// At most so many.
     most: u64,
     all: u64,
     /// Those of all that were dropped, for a reason that the source does not say.

@@ -16,7 +16,6 @@ pub(super) fn count(source: &MeasureSource<'_>, metric: Metric, filter: &Filter)
     UnknownCount { more: listed.more.saturating_add(without_time(source, metric, filter)), ..listed }
 }
 
-/// How many checks are unknown.
 pub(super) fn checks(source: &MeasureSource<'_>, filter: &Filter) -> UnknownCount {
     listed(source, UnknownSubject::Checks, filter)
 }

@@ -49,7 +49,6 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
     findings
 }
 
-/// A count with its name.
 struct NamedCount {
     name: &'static str,
     count: u64,

@@ -27,7 +27,6 @@ pub(crate) const RULE: Rule = Rule {
 /// The most endpoints that a sentence names.
 const MOST_NAMED: usize = 4;
 
-/// A finding for each expectation.
 pub(crate) fn check(pair: &Pair<'_, '_>, expected: &[Expectation], refusals: &[Refusal]) -> Vec<Finding> {
     let measured_for = |expectation: &Expectation| -> Vec<String> {
         let endpoints =

@@ -23,7 +23,6 @@ pub(crate) const RULE: Rule = Rule {
 pub(crate) const STATE_APART: f64 = 0.05;
 /// … where it is also more than so many rows or keys …
 pub(crate) const STATE_ROWS: f64 = 100.0;
-/// … or so many bytes.
 pub(crate) const STATE_BYTES: f64 = 1_048_576.0;
 
 /// The series on stored data.

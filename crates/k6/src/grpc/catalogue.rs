@@ -49,7 +49,6 @@ impl Description {
         Description { methods, by_path, _held: held }
     }
 
-    /// The method of this path.
     pub(crate) fn method(&self, path: &str) -> Option<&Method> {
         self.methods.get(*self.by_path.get(path)?)
     }

@@ -2,7 +2,6 @@
 
 use sha2::{Digest as _, Sha256};
 
-/// A field of a form.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct FormField {
     pub(crate) name: String,

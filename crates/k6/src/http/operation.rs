@@ -44,7 +44,6 @@ pub(crate) enum NextHop {
     Done(Rc<HttpResponse>),
 }
 
-/// How a hop ended.
 pub(crate) struct HopEnd<'a> {
     pub(crate) response: &'a Response,
     /// Why there was no complete response.

@@ -20,7 +20,6 @@ use super::fields::{Fields, fields};
 /// at most 127 bytes.
 const UNCHECKED_BYTES: usize = 64 << 10;
 
-/// The limit of one heap.
 pub(super) struct HeapLimit {
     bytes: usize,
     fields: Fields,

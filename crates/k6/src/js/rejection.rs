@@ -64,7 +64,6 @@ impl Rejections {
         self.all.insert(self.made, rejection);
     }
 
-    /// Remove that of a promise.
     pub(super) fn remove(&mut self, promise: q::JSValue) -> Option<Rejection> {
         // SAFETY: promises are objects, whose values are pointers; it is only compared.
         let number = self.numbers.remove(&unsafe { q::JS_VALUE_GET_PTR(promise) })?;

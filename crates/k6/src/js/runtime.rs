@@ -15,7 +15,6 @@ use super::rejection::Rejections;
 /// What a runtime may use.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Bytes of its heap.
     pub(crate) heap_bytes: usize,
     /// Bytes of stack, of what does not run on a fiber.
     pub(crate) stack_bytes: usize,

@@ -19,7 +19,6 @@ pub(super) fn exports(scope: Scope<'_>) -> Result<Value<'_>, Thrown> {
     Ok(exports)
 }
 
-/// The tags of one check.
 struct CheckTags<'a> {
     check: &'a str,
     given: &'a Vec<(String, String)>,

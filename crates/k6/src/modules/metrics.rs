@@ -11,7 +11,6 @@ use crate::modules::defining::{add, tags};
 use crate::script::{Level, LogLine};
 use crate::vu::{Stage, Vu};
 
-/// A metric of a script.
 struct ScriptMetric {
     name: String,
     kind: MetricKind,

@@ -154,7 +154,6 @@ impl Hosts {
         fitting.max_by_key(|(pattern, _)| rank(pattern)).map(|(_, address)| *address)
     }
 
-    /// Each pattern with its address.
     pub fn iter(&self) -> impl Iterator<Item = &(HostPattern, HostAddress)> {
         self.0.iter()
     }

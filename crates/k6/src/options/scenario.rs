@@ -38,7 +38,6 @@ const EXECUTORS: [(&str, ExecutorKind); 6] = [
 const COMMON: [&str; 7] = ["executor", "startTime", "gracefulStop", "env", "exec", "tags", "options"];
 
 fields! {
-    /// One scenario of the options.
     pub struct ScenarioOptions {
         /// What starts its iterations.
         executor: ExecutorKind = "executor";

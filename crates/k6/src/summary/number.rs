@@ -10,11 +10,8 @@ const MINUTE_MS: f64 = 60_000.0;
 /// The unit that durations are shown in, where one is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeUnit {
-    /// Seconds.
     Seconds,
-    /// Milliseconds.
     Milliseconds,
-    /// Microseconds.
     Microseconds,
 }
 

@@ -28,7 +28,6 @@ pub trait Aggregate: Clone {
     fn count(&self) -> u64;
     /// How many of them are not zero.
     fn nonzero(&self) -> u64;
-    /// Their sum.
     fn sum(&self) -> f64;
     /// The lowest; 0 without any.
     fn min(&self) -> f64;
@@ -115,7 +114,6 @@ pub struct MetricThresholds {
 /// Everything that a summary is made of.
 #[derive(Debug, Clone)]
 pub struct RunRecord<'a, A> {
-    /// Every metric of the run.
     pub definitions: &'a [MetricDefinition],
     /// What was added to them, in the order in which they were first met: groups and checks are shown in it.
     pub series: &'a [Series<'a, A>],

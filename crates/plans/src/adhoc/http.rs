@@ -133,7 +133,6 @@ pub(super) fn one(
     parts.plan(texts)
 }
 
-/// The body as a template.
 pub(super) fn body(body: Option<&Body>, texts: &mut TemplateReader<'_>) -> Result<Template, AdhocError> {
     Ok(match body {
         None => Template::default(),

@@ -1,37 +1,34 @@
 //! Plans of ad-hoc runs, and errors of their options.
 
-use std::io;
-use std::path::Path;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use proptest::prelude::*;
 
 use super::*;
+use workload::FilesInMemory;
 use workload::call::{CallOptions, CancelAfter};
 use workload::executor::{Arrivals, Executor, Stage, VuStage};
 use workload::model::Request;
 use workload::schedule::Schedule;
 
-struct EchoProto;
-
-impl Files for EchoProto {
-    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        match path.to_str() {
-            Some("echo.proto") => Ok(b"syntax = \"proto3\"; package demo;
-                message Ping { string text = 1; int32 n = 2; }
-                service Echo { rpc Say(Ping) returns (Ping); rpc Watch(Ping) returns (stream Ping);
-                rpc Gather(stream Ping) returns (Ping); }"
-                .to_vec()),
-            _ => Err(io::ErrorKind::NotFound.into()),
-        }
-    }
-}
+/// One description of a service.
+static FILES: LazyLock<FilesInMemory> = LazyLock::new(|| {
+    let echo = "syntax = \"proto3\"; package demo;
+        message Ping { string text = 1; int32 n = 2; }
+        service Echo { rpc Say(Ping) returns (Ping); rpc Watch(Ping) returns (stream Ping);
+        rpc Gather(stream Ping) returns (Ping); }";
+    FilesInMemory::one("echo.proto", echo)
+});
 
 fn env(name: &str) -> Option<String> {
     (name == "TOKEN").then(|| "hush".to_owned())
 }
 
-const SOURCES: Sources<'static> = Sources { files: &EchoProto, env: &env };
+fn sources() -> Sources<'static> {
+    Sources { files: &*FILES, env: &env }
+}
+
 const SECOND: Duration = Duration::from_secs(1);
 
 fn request(url: &str) -> AdhocHttp {
@@ -64,7 +61,7 @@ fn call(method: &str, message: &str) -> AdhocGrpc {
 }
 
 fn executor(pace: Pace) -> Executor {
-    let plan = http(&AdhocHttp { pace, ..request("http://h/") }, SOURCES).unwrap();
+    let plan = http(&AdhocHttp { pace, ..request("http://h/") }, sources()).unwrap();
     plan.workload.scenarios[0].executor.clone()
 }
 
@@ -86,7 +83,7 @@ fn sent(plan: &LoadedPlan) -> SentStep {
 
 #[track_caller]
 fn refused(adhoc: &AdhocHttp, parts: &[&str]) {
-    let error = http(adhoc, SOURCES).unwrap_err().to_string();
+    let error = http(adhoc, sources()).unwrap_err().to_string();
     for part in parts {
         assert!(error.contains(part), "no {part:?} in {error:?}");
     }
@@ -111,7 +108,7 @@ fn the_options_determine_the_executor() {
 #[test]
 fn a_ramp_is_the_first_phase() {
     let pace = Pace { rate: Some(40.0), duration: Some(SECOND), ramp: Some(2 * SECOND), ..Pace::default() };
-    let plan = http(&AdhocHttp { pace, ..request("http://h/") }, SOURCES).unwrap();
+    let plan = http(&AdhocHttp { pace, ..request("http://h/") }, sources()).unwrap();
     let stages = vec![Stage { to: 40.0, over: 2 * SECOND }, Stage { to: 40.0, over: SECOND }];
     let executor = &plan.workload.scenarios[0].executor;
     assert_eq!(*executor, Executor::RampingArrivalRate { start_rate: 0.0, stages });
@@ -126,7 +123,7 @@ fn a_ramp_is_the_first_phase() {
 #[test]
 fn the_vu_limit_follows_the_rate_unless_it_is_given() {
     let max_vus = |pace| {
-        http(&AdhocHttp { pace, ..request("http://h/") }, SOURCES).unwrap().workload.scenarios[0].max_vus
+        http(&AdhocHttp { pace, ..request("http://h/") }, sources()).unwrap().workload.scenarios[0].max_vus
     };
     let open = Pace { rate: Some(300.0), ..Pace::default() };
     assert_eq!(max_vus(open), 9_000);
@@ -149,7 +146,7 @@ fn contradictory_options_are_refused() {
 
 #[test]
 fn urls_are_split_into_target_and_path() {
-    let plan = |url: &str| http(&request(url), SOURCES).unwrap();
+    let plan = |url: &str| http(&request(url), sources()).unwrap();
     let at = |url: &str| {
         let plan = plan(url);
         let origin = plan.workload.targets["target"].http.clone().unwrap();
@@ -169,7 +166,7 @@ fn urls_are_split_into_target_and_path() {
 
 #[test]
 fn a_body_changes_the_method_to_post_and_only_inline_bodies_are_templates() {
-    let with = |body| http(&AdhocHttp { body: Some(body), ..request("h") }, SOURCES);
+    let with = |body| http(&AdhocHttp { body: Some(body), ..request("h") }, sources());
     assert_eq!(sent(&with(Body::Template("{}".to_owned())).unwrap()).method, "POST");
     assert!(with(Body::Template("${users.id}".to_owned())).is_err());
     assert!(with(Body::Exact("${users.id}".to_owned())).is_ok());
@@ -180,7 +177,7 @@ fn a_body_changes_the_method_to_post_and_only_inline_bodies_are_templates() {
         body: Some(Body::Exact(String::new())),
         ..request("h")
     };
-    assert_eq!(sent(&http(&put, SOURCES).unwrap()).method, "PUT");
+    assert_eq!(sent(&http(&put, sources()).unwrap()).method, "PUT");
 }
 
 #[test]
@@ -189,7 +186,7 @@ fn headers_are_checked_and_environment_variables_are_collected() {
         headers: vec![(name.to_owned(), value.to_owned())],
         ..request("h")
     };
-    let plan = http(&with("Authorization", "Bearer ${env.TOKEN}"), SOURCES).unwrap();
+    let plan = http(&with("Authorization", "Bearer ${env.TOKEN}"), sources()).unwrap();
     assert_eq!(plan.env["TOKEN"], "hush");
     refused(&with("x", "${env.NONE}"), &["`NONE` is not set"]);
     refused(&with("Host", "h"), &["--connect-to"]);
@@ -197,24 +194,24 @@ fn headers_are_checked_and_environment_variables_are_collected() {
     refused(&with("a b", "3"), &["not a header name"]);
     refused(&with("x", "a\nb"), &["line break"]);
     let with = |pair: &str| AdhocHttp { basic_auth: Some(pair.to_owned()), ..request("h") };
-    assert_eq!(http(&with("u:${env.TOKEN}"), SOURCES).unwrap().env["TOKEN"], "hush");
-    assert!(http(&with("${env.TOKEN}"), SOURCES).is_ok());
+    assert_eq!(http(&with("u:${env.TOKEN}"), sources()).unwrap().env["TOKEN"], "hush");
+    assert!(http(&with("${env.TOKEN}"), sources()).is_ok());
     refused(&with("u"), &["`user:password`"]);
-    let error = http(&with("u:geheim${"), SOURCES).unwrap_err().to_string();
+    let error = http(&with("u:geheim${"), sources()).unwrap_err().to_string();
     assert!(error.contains("at character 9") && !error.contains("geheim"), "{error}");
 }
 
 #[test]
 fn a_call_is_checked_against_its_description() {
-    let plan = grpc(&call("demo.Echo/Say", r#"{"text": "${uuid()}"}"#), SOURCES).unwrap();
+    let plan = grpc(&call("demo.Echo/Say", r#"{"text": "${uuid()}"}"#), sources()).unwrap();
     assert_eq!(sent(&plan).name, "demo.Echo/Say");
-    let error = |adhoc: &AdhocGrpc| grpc(adhoc, SOURCES).unwrap_err().to_string();
+    let error = |adhoc: &AdhocGrpc| grpc(adhoc, sources()).unwrap_err().to_string();
     assert!(error(&call("demo.Echo/Sey", "{}")).contains("did you mean `demo.Echo/Say`?"));
     assert!(error(&call("demo.Echo/Say", "{")).contains("not JSON"));
     assert!(error(&call("demo.Echo/Say", r#"{"nope": 1}"#)).contains("nope"));
     assert!(error(&call("Say", "{}")).contains("package.Service/Method"));
     let undescribed = AdhocGrpc { proto: Vec::new(), ..call("demo.Echo/Say", "{}") };
-    assert!(grpc(&undescribed, SOURCES).unwrap().undescribed().contains_key(TARGET));
+    assert!(grpc(&undescribed, sources()).unwrap().undescribed().contains_key(TARGET));
     assert!(
         error(&AdhocGrpc { address: "h".to_owned(), ..call("demo.Echo/Say", "{}") })
             .contains("host and port")
@@ -243,30 +240,30 @@ fn several_messages_are_read_from_several_options_an_array_or_one_text() {
         &[r#"{"text": "a"} {"text": "b"}"#],
     ];
     for way in ways {
-        let (first, call) = call_of(&grpc(&streaming(way), SOURCES).unwrap());
+        let (first, call) = call_of(&grpc(&streaming(way), sources()).unwrap());
         assert_eq!((first.as_str(), call.then.len()), (r#"{"text":"a"}"#, 1), "{way:?}");
         assert_eq!(call.then[0].to_string(), r#"{"text":"b"}"#);
     }
-    let (first, call) = call_of(&grpc(&streaming(&[]), SOURCES).unwrap());
+    let (first, call) = call_of(&grpc(&streaming(&[]), sources()).unwrap());
     assert_eq!((first.as_str(), call), ("{}", CallOptions::default()));
 }
 
 #[test]
 fn stream_options_must_fit_the_method() {
-    let error = |adhoc: &AdhocGrpc| grpc(adhoc, SOURCES).unwrap_err().to_string();
+    let error = |adhoc: &AdhocGrpc| grpc(adhoc, sources()).unwrap_err().to_string();
     let stream = AdhocStream { repeat: Some(3), every: Some(SECOND), ..AdhocStream::default() };
     let adhoc = AdhocGrpc { stream, ..streaming(&[r#"{"text": "a"}"#]) };
-    let (_, thrice) = call_of(&grpc(&adhoc, SOURCES).unwrap());
+    let (_, thrice) = call_of(&grpc(&adhoc, sources()).unwrap());
     assert_eq!((thrice.messages(), thrice.every), (3, SECOND));
     assert!(error(&AdhocGrpc { stream, ..unary_call() }).contains("takes one message"));
     let stream = AdhocStream { repeat: Some(0), ..AdhocStream::default() };
-    assert_eq!(call_of(&grpc(&AdhocGrpc { stream, ..streaming(&[]) }, SOURCES).unwrap()).1.messages(), 0);
+    assert_eq!(call_of(&grpc(&AdhocGrpc { stream, ..streaming(&[]) }, sources()).unwrap()).1.messages(), 0);
     let stream = AdhocStream { repeat: Some(1_000_001), ..AdhocStream::default() };
     assert!(error(&AdhocGrpc { stream, ..streaming(&[]) }).contains("at most 1000000"));
     let stream = AdhocStream { cancel_after: Some(CancelAfter::Messages(2)), ..AdhocStream::default() };
     assert!(error(&AdhocGrpc { stream, ..unary_call() }).contains("answers with one message"));
     let watched = AdhocGrpc { stream, ..call("demo.Echo/Watch", "{}") };
-    assert_eq!(call_of(&grpc(&watched, SOURCES).unwrap()).1.cancel_after, Some(CancelAfter::Messages(2)));
+    assert_eq!(call_of(&grpc(&watched, sources()).unwrap()).1.cancel_after, Some(CancelAfter::Messages(2)));
     assert!(error(&streaming(&["[]"])).contains("at least one message"));
     assert!(error(&streaming(&[r#"{"text": "a"} {"text""#])).contains("not JSON"));
     assert!(error(&streaming(&[r#"{"text": "a"}"#, r#"{"nope": 1}"#])).contains("nope"));
@@ -279,7 +276,7 @@ fn unary_call() -> AdhocGrpc {
 #[test]
 fn random_arrivals_need_a_rate_and_a_duration() {
     let pace = Pace { arrivals: Arrivals::Poisson, ..Pace::default() };
-    let plan = |pace| http(&AdhocHttp { pace, ..request("http://h/") }, SOURCES);
+    let plan = |pace| http(&AdhocHttp { pace, ..request("http://h/") }, sources());
     let open = plan(Pace { rate: Some(9.0), duration: Some(SECOND), ..pace }).unwrap();
     assert_eq!(open.workload.scenarios[0].arrivals, Arrivals::Poisson);
     assert!(plan(pace).unwrap_err().to_string().contains("go with a rate"));
@@ -301,7 +298,7 @@ fn listing(list: &str) -> AdhocHttp {
 #[test]
 fn requests_of_a_list_share_steps_and_have_a_row_each() {
     let text = "GET http://h/a?x=1\n\nGET http://h/a?x=2\n\nPOST http://h/a\nX-Id: 9\n@echo.proto\n\nGET http://i/a\n";
-    let plan = http(&listing(text), SOURCES).unwrap();
+    let plan = http(&listing(text), sources()).unwrap();
     let scenario = &plan.workload.scenarios[0];
     let names: Vec<_> = scenario.flow.steps().map(|step| step.name.as_str()).collect();
     assert_eq!(names, ["GET /a", "POST /a", "GET /a"]);
@@ -319,14 +316,14 @@ fn requests_of_a_list_share_steps_and_have_a_row_each() {
 #[test]
 fn endpoints_beyond_the_limit_are_folded_into_one() {
     let text: String = (0..1_000).map(|n| format!("GET http://h/{}\n", n % 300)).collect();
-    let plan = http(&listing(&text), SOURCES).unwrap();
+    let plan = http(&listing(&text), sources()).unwrap();
     assert_eq!(plan.workload.folded_endpoints(), 44);
     assert_eq!(plan.workload.scenarios[0].flow.steps().count(), 257);
 }
 
 #[test]
 fn errors_of_a_list_are_reported_with_their_line() {
-    let error = |text: &str| http(&listing(text), SOURCES).unwrap_err().to_string();
+    let error = |text: &str| http(&listing(text), sources()).unwrap_err().to_string();
     assert!(error("GET http://h/\n\nGET ftp://h/\n").starts_with("list:3: `ftp://h`"));
     assert!(error("GET http://h/\nHost: i\n").contains("list:1: the header `host`"));
     assert!(error("POST http://h/\n@nowhere\n").contains("list:1: nowhere cannot be read"));
@@ -338,7 +335,7 @@ proptest! {
     fn requests_at_a_rate_are_scheduled_in_their_number(requests in 1..1_000_000u64, milli in 1..10_000_000_000u64) {
         let rate = milli as f64 / 1_000.0;
         let pace = Pace { rate: Some(rate), requests: Some(requests), ..Pace::default() };
-        match http(&AdhocHttp { pace, ..request("h") }, SOURCES) {
+        match http(&AdhocHttp { pace, ..request("h") }, sources()) {
             Ok(plan) => {
                 let schedule = Schedule::new(&plan.workload.scenarios[0].executor).unwrap();
                 prop_assert_eq!(schedule.count(), requests);

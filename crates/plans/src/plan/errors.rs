@@ -4,7 +4,6 @@ use std::fmt;
 
 use evidence::visible;
 
-/// One error of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PlanError {
     /// The file, as the user named it.

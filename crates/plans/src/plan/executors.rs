@@ -24,7 +24,6 @@ const EXECUTORS: [(&str, &[&str]); 6] = [
     ("per-vu-iterations", &["vus", "iterations", "max_duration"]),
     ("shared-iterations", &["vus", "iterations", "max_duration"]),
 ];
-/// The keys of all executors.
 const KEYS: [&str; 9] = [
     "rate",
     "duration",

@@ -24,7 +24,6 @@ pub(super) struct HttpDefaults {
 pub(super) struct UrlUser {
     /// `USER:PASSWORD`, a template.
     pub(super) credentials: Template,
-    /// Where the URL is.
     pub(super) span: Span,
 }
 

@@ -125,7 +125,6 @@ fn read_body(reader: &mut StepReader<'_, '_>, headers: &mut Vec<(String, Templat
     }
 }
 
-/// The URL of a step.
 struct StepUrl {
     target: String,
     /// Path and query, the target's base path included.

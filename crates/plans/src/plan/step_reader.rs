@@ -6,7 +6,6 @@ use super::targets::Targets;
 use super::value_use::ValueUse;
 use workload::template::{Template, Value};
 
-/// The protocol of a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum StepProtocol {
     Http,

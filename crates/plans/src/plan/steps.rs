@@ -34,7 +34,6 @@ pub(super) struct StepDraft {
     pub(super) extracts: Vec<String>,
     pub(super) span: Span,
     pub(super) weight: Option<u32>,
-    /// Every value that it uses.
     pub(super) uses: Vec<ValueUse>,
 }
 

@@ -58,7 +58,6 @@ fn good(plan: &str) -> Workload {
     load_with(plan, &[], &Overrides::default()).unwrap_or_else(|errors| panic!("{errors}")).workload
 }
 
-/// The errors of a plan.
 fn errors(plan: &str, others: &[(&str, &str)]) -> String {
     match load_with(plan, others, &Overrides::default()) {
         Ok(_) => "nothing".to_owned(),

@@ -1,7 +1,6 @@
 //! A script as pods of a cluster run it: what it is read from here, and the command line that means the same there.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,8 +12,7 @@ use conduct::screen;
 use conduct::workers::NotedFiles;
 use k6::options::is_option_variable;
 use k6::{LogSink, ScriptInputs};
-use workload::Files;
-use workload::LoadedPlan;
+use workload::{FilesInMemory, LoadedPlan};
 
 use super::command_line::accept;
 use super::loading::{here, load, plan};
@@ -130,20 +128,13 @@ impl ScriptForPods {
     ) -> CommandResult<()> {
         // What it writes was printed when it was read here.
         let silent: LogSink = Arc::new(|_| {});
-        load(in_pod, here(Arc::new(PodFiles(content)), false, Vec::new()), &silent).map(drop).map_err(|failure| {
+        let files: FilesInMemory =
+            content.into_iter().map(|(path, content)| (path, content.to_vec())).collect();
+        load(in_pod, here(Arc::new(files), false, Vec::new()), &silent).map(drop).map_err(|failure| {
             Failure::usage(anyhow!(
                 "the script cannot be read in a pod: it may read a file by an absolute path, which pods do not have: {}",
                 failure.text().trim_end()
             ))
         })
-    }
-}
-
-/// The files that pods have.
-struct PodFiles(BTreeMap<PathBuf, Arc<[u8]>>);
-
-impl Files for PodFiles {
-    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        self.0.get(path).map(|content| content.to_vec()).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 }

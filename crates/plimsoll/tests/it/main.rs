@@ -55,6 +55,7 @@ mod memory;
 mod monitoring;
 mod new;
 mod newcomers;
+mod observers;
 mod once;
 mod one_number;
 mod plan_headers;
@@ -82,7 +83,7 @@ mod tls;
 mod tonic_peer;
 mod trouble;
 mod until_decided;
-mod watching;
+
 mod witness;
 mod workers;
 mod workers_faults;

@@ -61,7 +61,6 @@ pub(super) fn of_slo(slo: &CapacitySlo, value: Option<f64>) -> String {
     }
 }
 
-/// What is at its limit.
 pub(super) fn limit(judgement: &CapacityJudgement) -> String {
     let Some(limit) = &judgement.limit else {
         return match judgement.breaks {

@@ -12,7 +12,6 @@ const WHOLE: f64 = 100.0;
 /// The class of single probes.
 const DOTS: &str = "dots";
 
-/// The value of a probe.
 type ProbeValue<'a> = &'a dyn Fn(&CapacityProbe) -> Option<f64>;
 
 /// The plots of a search.
@@ -62,7 +61,6 @@ impl<'a> Plotted<'a> {
         bands.filter(|band| band.to > band.from).collect()
     }
 
-    /// One dot for each probe.
     fn dots(&self, value: ProbeValue<'_>) -> Vec<Option<(f64, f64)>> {
         self.probes.iter().flat_map(|probe| [value(probe).map(|value| (probe.level, value)), None]).collect()
     }

@@ -86,7 +86,6 @@ pub(super) fn conclusions(judgement: &ComparisonJudgement) -> [(&'static str, &[
     ]
 }
 
-/// A value with its unit.
 pub(super) fn value(value: SideValue, unit: &str) -> String {
     match value {
         SideValue::Missing => number::NOT_MEASURED.to_owned(),

@@ -28,7 +28,6 @@ const MAX_TEXT: usize = 600;
 
 // Writing to a String cannot fail, so the results of `writeln!` are ignored in this file.
 
-/// The document as Markdown.
 pub fn markdown(document: &Document) -> String {
     let mut out = String::new();
     let VerdictBlock { verdict, word, answer, because, .. } = &document.verdict;

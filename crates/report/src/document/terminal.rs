@@ -98,7 +98,6 @@ fn head(page: &mut Page, verdict: &VerdictBlock) {
     }
 }
 
-/// The verdict in a sentence.
 fn sentence(page: &mut Page, verdict: &VerdictBlock, detail: Detail) {
     let VerdictBlock { word, because, assumes, .. } = verdict;
     page.gap();
@@ -168,7 +167,6 @@ fn paragraph(page: &mut Page, paragraph: &Paragraph, indent: usize) {
     }
 }
 
-/// A paragraph with its label.
 pub(super) fn in_words(Paragraph { label, text, .. }: &Paragraph) -> String {
     if label.is_empty() { text.clone() } else { format!("{label}: {text}") }
 }

@@ -23,7 +23,6 @@ pub struct CalibrationSummary<'a> {
     pub calibration: &'a Calibration,
     /// How many times as large as found a deviation may be.
     pub error: f64,
-    /// In so many minutes.
     pub minutes: [u32; 4],
     /// So many pairs fit.
     pub pairs: [u32; 4],

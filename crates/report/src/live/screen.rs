@@ -48,7 +48,6 @@ pub struct LiveScreen {
 /// The size of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScreenSize {
-    /// Its columns.
     pub columns: usize,
     /// Its lines.
     pub rows: usize,

@@ -92,7 +92,6 @@ pub enum Difference {
         /// Their ids.
         rules: Vec<String>,
     },
-    /// The difference.
     Known {
         /// This side's number minus the baseline's, in its unit.
         difference: f64,
@@ -176,7 +175,6 @@ impl PhaseTable {
 pub struct Comparison {
     /// The runs, the baseline first.
     pub sides: Vec<SideSummary>,
-    /// The judgement of the comparison.
     pub judgement: ComparisonJudgement,
     /// The largest difference of each of a few measures, the largest factor first.
     pub largest: Vec<LargestDifference>,

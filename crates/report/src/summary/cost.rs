@@ -68,7 +68,6 @@ pub(super) struct Cost {
     pub(super) sum: f64,
     /// Requests that ended in these seconds, in success or failure.
     pub(super) requests: u64,
-    /// The seconds.
     pub(super) seconds: SecondRanges,
     /// Whether these are enough of the seconds asked about.
     pub(super) is_covered: bool,

@@ -49,7 +49,6 @@ impl Outcomes {
         self.requests.is_some() || !self.by_outcome.is_empty() || self.unknown > Some(0)
     }
 
-    /// Failures whose outcome is known.
     pub(crate) fn known_failures(&self) -> u64 {
         self.by_outcome.iter().filter(|(outcome, _)| outcome.is_failure()).map(|(_, n)| n).sum()
     }

@@ -16,7 +16,6 @@ use crate::text::fit;
 const DIGEST_LENGTH: usize = 64;
 const NO_DIGEST: &str = "none: the file has no seal";
 
-/// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "how", content = "reason")]
 pub enum RunEndState {

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::key::Name;
 
-/// The label of whole iterations.
 const WHOLE_ITERATION: &str = "(whole iteration)";
 
 #[derive(Debug, Default)]

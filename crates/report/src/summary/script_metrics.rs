@@ -9,7 +9,6 @@ use serde::Serialize;
 
 use crate::number;
 
-/// A metric of a script.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ScriptMetric {
     /// How its values are read.
@@ -24,7 +23,6 @@ pub struct ScriptMetric {
     pub phases: Vec<PhaseNumbers>,
 }
 
-/// A metric in one phase.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PhaseNumbers {
     pub phase: String,

@@ -75,7 +75,6 @@ fn phase_at(second: u32) -> &'static str {
     PHASES.into_iter().find(|(_, _, end)| second < *end).unwrap_or(PHASES[2]).0
 }
 
-/// A second of an endpoint.
 struct EndpointSecond<'a> {
     second: u32,
     phase: &'a str,
@@ -240,7 +239,6 @@ pub(crate) fn manifest() -> Manifest {
     }
 }
 
-/// A judgement of the run.
 pub(crate) fn judgement() -> Judgement {
     let claim = |(name, text): (&str, &str),
                  verdict,

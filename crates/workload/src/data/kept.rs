@@ -9,7 +9,6 @@ pub struct RowSet {
 }
 
 impl RowSet {
-    /// None of so many rows.
     pub fn none_of(rows: u64) -> RowSet {
         let words = usize::try_from(rows.div_ceil(64)).unwrap_or(usize::MAX);
         RowSet { rows, words: vec![0; words] }

@@ -134,7 +134,6 @@ fn resolved(json: &Value) -> Result<Value, SchemaError> {
     })
 }
 
-/// The parts of a message.
 fn message(descriptor: &MessageDescriptor, json: &Value) -> Result<Parts, SchemaError> {
     if !has_gap(json)? {
         return fixed(descriptor, json);

@@ -13,7 +13,6 @@ pub struct MessageTemplate<T> {
     pub parts: Vec<MessagePart<T>>,
 }
 
-/// A part of a message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MessagePart<T> {
     /// Encoded fields, tags included.

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 /// What a threshold measures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MetricMeasure {
-    /// The name of the metric.
     pub name: String,
     /// Tags that its values must have; empty for all values.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -48,9 +47,7 @@ pub enum MetricStatistic {
 pub enum MetricUnit {
     #[default]
     Number,
-    /// Milliseconds.
     Milliseconds,
-    /// Bytes.
     Bytes,
 }
 

@@ -8,7 +8,6 @@ use super::{Filter, Measure};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
-    /// What objectives measure.
     Measure {
         measure: Measure,
         /// The observations that count.

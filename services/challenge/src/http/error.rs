@@ -14,7 +14,6 @@ use crate::refusal::Code;
 /// Seconds after which a refused request may be retried.
 const RETRY_AFTER_S: &str = "1";
 
-/// A refusal as a response.
 pub(super) fn refusal_response(code: Code, message: &str) -> Response {
     let status = code.status();
     let body =

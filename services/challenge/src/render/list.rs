@@ -59,7 +59,6 @@ impl ListTemplate {
         Self { text: text.into(), goals, openings }
     }
 
-    /// The list for a user.
     #[must_use]
     pub fn render(&self, catalog: &Catalog, user: &UserGoals, filter: GoalFilter, now: UtcMs) -> Chunks {
         match filter {

@@ -75,7 +75,6 @@ struct GrantRequest<'a> {
     idempotency_key: &'a str,
 }
 
-/// The outcome of one attempt.
 enum AttemptOutcome {
     Granted,
     Refused(String),

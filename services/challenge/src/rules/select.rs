@@ -78,7 +78,6 @@ pub struct Selected {
     pub replaced: Vec<GoalIndex>,
     /// Active goals of the challenge afterwards.
     pub total_active: usize,
-    /// When this was so.
     pub at: UtcMs,
 }
 

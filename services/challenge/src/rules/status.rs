@@ -8,7 +8,6 @@ use crate::catalog::{Catalog, Goal, GoalIndex, ProgressMode};
 pub enum Status {
     /// No progress.
     NotStarted,
-    /// Some progress.
     InProgress,
     /// The target was reached.
     Completed,
@@ -40,7 +39,6 @@ pub fn progress(goal: &Goal, row: &GoalRow) -> i32 {
     }
 }
 
-/// The status of a row.
 #[must_use]
 pub fn status(goal: &Goal, row: &GoalRow) -> Status {
     if row.claimed_at.is_some() {

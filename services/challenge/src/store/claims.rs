@@ -113,7 +113,6 @@ pub enum ClaimStart {
     Refused(ClaimRefusal),
 }
 
-/// How a claim ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClaimEnd {
     /// This call ended it.

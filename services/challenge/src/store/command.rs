@@ -42,7 +42,6 @@ pub struct Initialized {
     pub new_assignments: u32,
     /// The user's rows afterwards.
     pub goals: UserGoals,
-    /// When they were so.
     pub at: UtcMs,
 }
 

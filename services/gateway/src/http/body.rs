@@ -17,7 +17,6 @@ use crate::settings::BodyOptions;
 /// Reads bodies within bounds.
 #[derive(Debug, Clone)]
 pub struct BodyBounds {
-    /// Bytes of one body.
     max_bytes: usize,
     /// From a request's head to its body's end.
     timeout: Duration,

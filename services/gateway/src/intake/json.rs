@@ -125,7 +125,6 @@ fn sample<'de, A: MapAccess<'de>>(mut members: A) -> Result<SampleMembers<'de>, 
     Ok(sample)
 }
 
-/// The member of a name.
 struct MemberName;
 
 impl<'de> DeserializeSeed<'de> for MemberName {

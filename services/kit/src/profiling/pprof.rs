@@ -111,7 +111,6 @@ pub(super) struct Header<'a> {
     pub(super) shown: &'a str,
     /// Name and unit of what is between two samples.
     pub(super) period_type: [&'a str; 2],
-    /// How much of it.
     pub(super) period: i64,
     /// Since 1970.
     pub(super) time_ns: i64,

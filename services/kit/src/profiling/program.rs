@@ -25,7 +25,6 @@ pub(super) type UnwindCache = CacheNative<MayAllocateDuringUnwind>;
 /// A file of code, as it is mapped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CodeMapping {
-    /// The addresses of its code.
     pub(super) addresses: Range<u64>,
     /// The place of the first of them in the file.
     pub(super) offset: u64,

@@ -19,7 +19,6 @@ pub(super) mod kind {
     pub(in super::super) const CONTINUATION: u8 = 9;
 }
 
-/// Flags of frames.
 pub(super) mod flag {
     pub(in super::super) const ACK: u8 = 0x1;
     pub(in super::super) const END_STREAM: u8 = 0x1;

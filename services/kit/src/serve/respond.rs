@@ -16,7 +16,6 @@ use tonic::codegen::Service as _;
 
 /// Answers requests.
 pub trait Respond: Send + Sync + 'static {
-    /// The response to a request.
     fn respond(&self, request: Request) -> impl Future<Output = Response> + Send;
 }
 

@@ -76,7 +76,6 @@ pub struct SharedCache {
 }
 
 impl SharedCache {
-    /// A cache in this Redis.
     #[must_use]
     pub fn new(link: RedisLink) -> Self {
         let token_prefix = format!("{:016x}", RandomState::new().hash_one(std::process::id()));

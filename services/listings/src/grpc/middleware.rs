@@ -37,7 +37,6 @@ struct CallLabels {
     status: &'static str,
 }
 
-/// Counters of calls.
 #[derive(Debug, Clone, Default)]
 struct CallCounters {
     calls: Family<CallLabels, Counter>,

@@ -30,7 +30,6 @@ pub enum SettingsError {
     },
 }
 
-/// One row of the table.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TableRow {

@@ -28,7 +28,6 @@ pub struct Changes {
     /// New listings, with their images.
     pub inserted: Vec<Listing>,
     pub updated: Vec<Listing>,
-    /// Search entries that change.
     pub search_entry_changes: Vec<SearchEntryChange>,
     /// Differences to the statistics of storefronts.
     pub stats: BTreeMap<i64, StorefrontStats>,

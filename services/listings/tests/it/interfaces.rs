@@ -65,7 +65,6 @@ async fn both_versions_of_reflection_list_both_names() {
     );
 }
 
-/// A stream of one message.
 fn stream_of<T: Send + 'static>(one: T) -> impl tonic::IntoStreamingRequest<Message = T> {
     tonic::codegen::tokio_stream::once(one)
 }

@@ -15,7 +15,6 @@ use crate::network::unsent::UnsentRequests;
 use crate::program::{NOT_TLS, TlsPeer};
 use crate::tls_offer::TlsVersion;
 
-/// The TLS of one connection.
 pub(super) type Session = ClientConnection;
 
 impl Connection {

@@ -28,7 +28,6 @@ pub(super) struct Identities {
 enum Part {
     Same,
     Differs,
-    /// What of it is unknown.
     Unknown(&'static str),
 }
 

@@ -46,7 +46,6 @@ pub(super) fn describe(
 /// What a server makes of one version of reflection.
 enum Described {
     As(ReflectedSet),
-    /// It does not have it.
     NotAtAll(String),
 }
 

@@ -88,7 +88,6 @@ pub(super) fn aggregations(kind: MetricKind) -> (&'static str, &'static [&'stati
 }
 
 impl Aggregation {
-    /// Its name in an expression.
     pub fn name(self) -> &'static str {
         match self {
             Aggregation::Count => "count",

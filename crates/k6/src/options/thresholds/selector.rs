@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 /// A metric, and the tags that its observations must have: `http_req_duration{status:200}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetricSelector {
-    /// The name of the metric.
     pub name: String,
     /// Tags and their values; empty for all observations.
     pub tags: BTreeMap<String, String>,

@@ -19,7 +19,6 @@ struct Expected {
     seconds: u64,
     /// From the start of the first request to the end of the last.
     length_s: f64,
-    /// By outcome.
     outcomes: &'static [(&'static str, u64)],
     /// By endpoint: requests, with any outcome.
     endpoints: &'static [(&'static str, u64)],

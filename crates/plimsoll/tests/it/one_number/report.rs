@@ -239,7 +239,6 @@ pub(super) fn only_step<'r>(report: &'r Value, scenario: &str) -> Option<&'r str
     (has_iterations && !name.is_empty()).then_some(name)
 }
 
-/// The label of an endpoint.
 pub(super) fn label_of(report: &Value, scenario: &str, endpoint: &str) -> String {
     if let Some(step) = only_step(report, scenario).filter(|_| endpoint.is_empty()) {
         return label_of(report, scenario, step);

@@ -20,7 +20,6 @@ const SOURCE: [usize; 2] = [44, 28];
 const SHORT_SOURCE: [usize; 2] = [24, 20];
 /// From so many columns on there is space for all that is known.
 const WIDE: usize = 100;
-/// What shares are of.
 const SHARE: &str = "slow or failed";
 
 impl Drawing<'_> {

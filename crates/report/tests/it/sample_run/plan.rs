@@ -20,7 +20,6 @@ pub(super) const PLAY: [(&str, f64, f64); 4] = [
 ];
 pub(super) const EVENTS: [(&str, f64, f64); 2] = [("stat event", 0.8, 900.0), ("login event", 0.2, 1_300.0)];
 
-/// The plan of the run.
 pub(crate) fn workload() -> Workload {
     let seconds = |s: u32| Duration::from_secs(u64::from(s));
     let phase = |(name, start, end): (&str, u32, u32)| Phase {

@@ -74,7 +74,6 @@ pub(super) const EXPIRED_IDS: &str = "
     DELETE FROM event_ids WHERE (user_id, event_key) IN
         (SELECT user_id, event_key FROM event_ids WHERE seen_at < now() - make_interval(secs => $1) LIMIT 20000)";
 
-/// The statements of a writer.
 pub(super) struct WriterStatements {
     pub(super) lock_players: Statement,
     pub(super) take_ids: Statement,
@@ -103,7 +102,6 @@ impl Prepared for WriterStatements {
     }
 }
 
-/// The statements of a reader.
 pub(super) struct ReaderStatements {
     pub(super) users: Statement,
 }

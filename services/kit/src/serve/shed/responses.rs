@@ -24,7 +24,6 @@ impl Responses {
         std::mem::take(&mut self.settings)
     }
 
-    /// These bytes were written.
     pub(super) fn written(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             if self.payload_left > 0 {

@@ -30,7 +30,6 @@ const END_SESSION: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activit
 /// Waits until that transaction has ended.
 const OUTCOME: &str = "SELECT last_group = $2 FROM commit_markers WHERE id = $1 FOR UPDATE";
 
-/// A group in a marker.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Marker {
     /// The marker of the writer.

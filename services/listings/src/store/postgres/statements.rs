@@ -166,7 +166,6 @@ prepared! {
 }
 
 prepared! {
-    /// The statements of a writer.
     WriterStatements {
         lock = LOCK,
         #[cfg(feature = "faults")]
@@ -204,7 +203,6 @@ prepared! {
     }
 }
 
-/// The statements of a reader.
 pub(super) struct ReaderStatements {
     pub(super) fixed: FixedStatements,
     /// Lists and searches by text; there is one for each combination of filters.

@@ -1,4 +1,4 @@
-//! Values that are made: of texts, numbers and bytes, by scripts.
+//! Constructors of values: of texts, numbers and bytes, and by scripts.
 
 use std::ffi::CString;
 
