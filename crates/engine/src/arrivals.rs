@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use evidence::Instant;
-use workload::schedule::{Schedule, Segment};
-use workload::timetable::{ArrivalSpacing, Timetable};
+use workload::Timetable;
+use workload::schedule::Segment;
 
 use crate::index::{ScenarioIndex, VuSlotIndex};
 use crate::program::{ONCE, Program};
@@ -36,11 +36,9 @@ impl ArrivalSource {
         let model = match VuSlots::new(&described.executor, start, share) {
             Some(slots) => LoadModel::Closed(slots),
             None => {
-                let schedule = Schedule::new(&described.executor).expect("what is not closed is open");
-                let (arrivals, seed) = (described.arrivals, program.shape.seed);
-                let spacing = ArrivalSpacing { arrivals, seed, scenario: scenario.0.into() };
+                let whole = described.timetable.as_ref().expect("what is not closed is open");
                 let part = share.segment.among_first(described.max_vus);
-                LoadModel::Open(part.map(|part| Timetable::along(schedule, spacing, part)))
+                LoadModel::Open(part.map(|part| whole.of_segment(part)))
             }
         };
         let end = start + described.executor.duration();

@@ -30,9 +30,9 @@ use evidence::{Instant, Key, Name, Tick};
 use wire::WireProtocol;
 use workload::LoadedPlan;
 use workload::connection::Reuse;
-use workload::model::{Arrivals, Executor, Flow, Phase, Scenario};
+use workload::model::{Executor, Flow, Phase, Scenario};
 use workload::redact::Redactor;
-use workload::{Draw, Think, Workload};
+use workload::{Draw, Segment, Think, Timetable, Workload};
 
 use crate::body_budget::BodyBudget;
 use crate::index::{ConstantIndex, EndpointIndex, OriginIndex, PhaseIndex, ScenarioIndex};
@@ -144,7 +144,8 @@ pub(crate) struct ScenarioProgram {
     pub(crate) name: Name,
     pub(crate) tags: BTreeMap<Name, Name>,
     pub(crate) executor: Executor,
-    pub(crate) arrivals: Arrivals,
+    /// All arrivals of an open model.
+    pub(crate) timetable: Option<Timetable>,
     pub(crate) start: Duration,
     pub(crate) preallocated_vus: u32,
     pub(crate) max_vus: u32,
@@ -415,11 +416,11 @@ impl Program {
 
 fn shape(workload: &Workload) -> Shape {
     let phase = |p: &Phase| PhaseProgram { name: p.name.as_str().into(), end: Instant::at(p.end) };
-    let scenario = |scenario: &Scenario| ScenarioProgram {
+    let scenario = |(index, scenario): (usize, &Scenario)| ScenarioProgram {
         name: scenario.name.as_str().into(),
         tags: shared_names(&scenario.tags),
         executor: scenario.executor.clone(),
-        arrivals: scenario.arrivals,
+        timetable: Timetable::new(workload, index, Segment::WHOLE),
         start: scenario.start,
         preallocated_vus: scenario.preallocated_vus,
         max_vus: scenario.max_vus,
@@ -430,7 +431,7 @@ fn shape(workload: &Workload) -> Shape {
         name: Key::SETUP.into(),
         tags: BTreeMap::new(),
         executor: ONCE,
-        arrivals: Arrivals::Even,
+        timetable: None,
         start: Duration::ZERO,
         preallocated_vus: 0,
         max_vus: 1,
@@ -439,7 +440,7 @@ fn shape(workload: &Workload) -> Shape {
     Shape {
         seed: workload.seed,
         phases: workload.phases.iter().map(phase).chain([setup_phase]).collect(),
-        scenarios: workload.scenarios.iter().map(scenario).chain([setup]).collect(),
+        scenarios: workload.scenarios.iter().enumerate().map(scenario).chain([setup]).collect(),
     }
 }
 

@@ -265,6 +265,7 @@ impl Settings {
             data: BTreeMap::new(),
             phases: if phases.is_empty() { vec![whole] } else { phases },
             scenarios,
+            interleaved: None,
             setup: setup.into_iter().filter_map(|draft| draft.step).collect(),
             objectives: Vec::new(),
             family: self.family,

@@ -92,6 +92,21 @@ pub struct VuStage {
 }
 
 impl Executor {
+    /// Offer so many times the arrivals a second; nothing changes in a closed model.
+    pub fn scale_rate(&mut self, factor: f64) {
+        match self {
+            Executor::ConstantArrivalRate { rate, .. } => *rate *= factor,
+            Executor::RampingArrivalRate { start_rate, stages } => {
+                *start_rate *= factor;
+                stages.iter_mut().for_each(|stage| stage.to *= factor);
+            }
+            Executor::ConstantVus { .. }
+            | Executor::RampingVus { .. }
+            | Executor::PerVuIterations { .. }
+            | Executor::SharedIterations { .. } => {}
+        }
+    }
+
     /// How long iterations are started, at most.
     pub fn duration(&self) -> Duration {
         match self {

@@ -17,6 +17,7 @@ use crate::observation::ProfileMark;
 pub use crate::target::{GrpcOrigin, HttpOrigin, ProcessRef, ReadyProbe, Target, WaitReady};
 use crate::template::{Template, templates_in};
 use crate::think::Think;
+use crate::turns::Interleaved;
 use crate::until_decided::UntilDecided;
 
 /// What a run offers, and its objectives. Targets, phases and scenarios are referred to by name.
@@ -34,6 +35,9 @@ pub struct Workload {
     pub phases: Vec<Phase>,
     /// Load shapes; at least one.
     pub scenarios: Vec<Scenario>,
+    /// Of a run beside another at the same moment: which arrivals of both are its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interleaved: Option<Interleaved>,
     /// Steps that are sent once before the load; all virtual users can use the values that they extract.
     pub setup: Vec<Step>,
     /// What the run must show.
@@ -69,6 +73,7 @@ impl Workload {
             data: BTreeMap::new(),
             phases: Vec::new(),
             scenarios: Vec::new(),
+            interleaved: None,
             setup: Vec::new(),
             objectives: Vec::new(),
             family: None,

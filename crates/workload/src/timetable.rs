@@ -6,6 +6,7 @@
 //! Random Variate Generation", 1986, sections II.2 and VI.1.3). Sums are whole numbers, so nothing drifts. A gap is
 //! a function of seed and arrival number, so every loop generates the same arrivals and keeps those of its segment.
 
+use std::iter;
 use std::time::Duration;
 
 use evidence::LoadEnd;
@@ -15,6 +16,7 @@ use crate::executor::Arrivals;
 use crate::index::ScenarioIndex;
 use crate::model::{Phase, Workload};
 use crate::schedule::{ARRIVAL, Schedule, Segment};
+use crate::turns::ScenarioTurns;
 
 #[cfg(test)]
 mod tests;
@@ -28,6 +30,8 @@ pub struct Timetable {
     /// The number of the next arrival, counted over all segments.
     next: u64,
     poisson: Option<PoissonWalk>,
+    /// Of arrivals of two arms: which of them are this arm's.
+    turns: Option<ScenarioTurns>,
 }
 
 /// How the arrivals of a scenario are spaced along its schedule.
@@ -46,6 +50,8 @@ struct PoissonWalk {
     seed: u64,
     /// Twice the area under the rate up to the last arrival.
     area: u128,
+    /// The number of the next arrival, of both arms where there are two.
+    next: u64,
 }
 
 /// How many arrivals a scenario plans.
@@ -72,30 +78,43 @@ impl Timetable {
     ) -> Option<Timetable> {
         let index = scenario.into();
         let scenario = workload.scenarios.get(index.0)?;
-        let schedule = Schedule::new(&scenario.executor)?;
         let spacing = ArrivalSpacing { arrivals: scenario.arrivals, seed: workload.seed, scenario: index };
-        Some(Timetable::along(schedule, spacing, segment))
+        let Some(interleaved) = &workload.interleaved else {
+            return Some(Timetable::along(Schedule::new(&scenario.executor)?, spacing, segment));
+        };
+        let both = Schedule::new(interleaved.both.get(index.0)?)?;
+        let turns = Some(interleaved.turns.of_scenario(index));
+        Some(Timetable { turns, ..Timetable::along(both, spacing, segment) })
     }
 
     pub fn along(schedule: Schedule, spacing: ArrivalSpacing, segment: Segment) -> Timetable {
         let seed = Draw::new(spacing.seed, spacing.scenario, u64::MAX).bits(GAP_SALT);
-        let poisson = (spacing.arrivals == Arrivals::Poisson).then_some(PoissonWalk { seed, area: 0 });
-        Timetable { schedule, segment, next: 0, poisson }
+        let poisson =
+            (spacing.arrivals == Arrivals::Poisson).then_some(PoissonWalk { seed, area: 0, next: 0 });
+        Timetable { schedule, segment, next: 0, poisson, turns: None }
+    }
+
+    /// The same from the first arrival on, of another segment.
+    pub fn of_segment(&self, segment: Segment) -> Timetable {
+        let poisson = self.poisson.as_ref().map(|walk| PoissonWalk { area: 0, next: 0, ..*walk });
+        Timetable { schedule: self.schedule.clone(), segment, next: 0, poisson, turns: self.turns }
     }
 
     /// How many arrivals there are in all segments.
     pub fn planned(&self) -> PlannedArrivals {
-        let expected = self.schedule.count();
+        let expected = self.turns.map_or(self.schedule.count(), |turns| turns.count(self.schedule.count()));
         match &self.poisson {
             None => PlannedArrivals { count: expected, is_exact: true },
             Some(_) if expected > MAX_COUNTED_ARRIVALS => {
                 PlannedArrivals { count: expected, is_exact: false }
             }
             Some(walk) => {
-                let mut walk = PoissonWalk { area: 0, ..*walk };
+                let mut walk = PoissonWalk { area: 0, next: 0, ..*walk };
                 let whole = self.schedule.area();
-                let arrivals = (0..).take_while(|number| walk.step(*number) < whole);
-                PlannedArrivals { count: arrivals.count() as u64, is_exact: true }
+                let arrivals = iter::repeat_with(|| walk.step()).take_while(|area| *area < whole);
+                let count = arrivals.count() as u64;
+                let count = self.turns.map_or(count, |turns| turns.count(count));
+                PlannedArrivals { count, is_exact: true }
             }
         }
     }
@@ -126,11 +145,12 @@ impl Workload {
 }
 
 impl PoissonWalk {
-    /// Twice the area under the rate up to arrival `number`. Must be called in the order of numbers.
-    fn step(&mut self, number: u64) -> u128 {
+    /// Twice the area under the rate up to the next arrival.
+    fn step(&mut self) -> u128 {
         /// One unit in the last of the 53 bits that are drawn.
         const UNIT: f64 = 1.0 / (1u64 << 53) as f64;
-        let bits = mix(self.seed.wrapping_add(number.wrapping_mul(GOLDEN)));
+        let bits = mix(self.seed.wrapping_add(self.next.wrapping_mul(GOLDEN)));
+        self.next += 1;
         // Above 0 and at most 1, so that its logarithm is finite.
         let uniform = ((bits >> 11) + 1) as f64 * UNIT;
         self.area += (-uniform.ln() * ARRIVAL as f64) as u128;
@@ -145,15 +165,20 @@ impl Iterator for Timetable {
         match &mut self.poisson {
             None => {
                 let number = self.segment.nth(self.next);
-                let due = self.schedule.due(number)?;
+                let among_all = self.turns.map_or(number, |turns| turns.among_both(number));
+                let due = self.schedule.due(among_all)?;
                 self.next += 1;
                 Some((number, due))
             }
             Some(walk) => loop {
-                let (number, area) = (self.next, walk.step(self.next));
-                self.next += 1;
+                let (among_all, area) = (walk.next, walk.step());
                 // The schedule's end ends the walk, in whichever segment the arrival is.
                 let due = self.schedule.due_at(area)?;
+                if self.turns.is_some_and(|turns| !turns.owns(among_all)) {
+                    continue;
+                }
+                let number = self.next;
+                self.next += 1;
                 if self.segment.owns(number) {
                     return Some((number, due));
                 }

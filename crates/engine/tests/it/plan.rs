@@ -50,6 +50,7 @@ impl Plan {
             data: BTreeMap::new(),
             phases: vec![Phase { name: "all".to_owned(), start: Duration::ZERO, end: ms(3_600_000) }],
             scenarios: Vec::new(),
+            interleaved: None,
             setup: Vec::new(),
             objectives: Vec::new(),
             family: None,

@@ -33,6 +33,7 @@ fn workload(scenarios: Vec<Scenario>) -> Workload {
         data: Default::default(),
         phases: vec![phase("warm-up", 0, 2), phase("steady", 2, 6)],
         scenarios,
+        interleaved: None,
         setup: Vec::new(),
         objectives: Vec::new(),
         precheck: false,

@@ -11,6 +11,7 @@ fn redactor(secrets: &[&str], env: &[(&str, &str)]) -> Redactor {
         data: BTreeMap::new(),
         phases: Vec::new(),
         scenarios: Vec::new(),
+        interleaved: None,
         setup: Vec::new(),
         objectives: Vec::new(),
         precheck: false,

@@ -49,6 +49,7 @@ pub(crate) fn workload() -> Workload {
             scenario("play", Executor::RampingArrivalRate { start_rate: 0.0, stages: ramp }, &PLAY),
             scenario("events", Executor::ConstantArrivalRate { rate: 500.0, duration: seconds(75) }, &EVENTS),
         ],
+        interleaved: None,
         setup: Vec::new(),
         family: None,
         until_decided: None,
