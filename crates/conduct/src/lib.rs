@@ -50,9 +50,12 @@ pub mod worker_options;
 pub mod workers;
 pub mod writable;
 
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::thread;
 
-use engine::{DryRun, Program, RunOptions, Wakeup};
+use engine::iteration::Behaviour;
+use engine::{Clock, Control, DryRun, Program, RunOptions, Wakeup};
 use workload::LoadedPlan;
 
 use failure::CommandResult;
@@ -63,11 +66,14 @@ use lean::live_output;
 pub use lean::{live_page, workers};
 use live::Live;
 use load_source::LoadSource;
+use manifest::Identities;
+use observers::{RunningWatchers, Watchers};
 use prepare::{Additions, PreparedRun, prepare};
-use recording::{RecordedRun, Recording, SealedRun, TickReaders, UnsealedRun};
+use recording::{RecordedRun, Recording, SealedRun, TickReaders, UndatedRecording, UnsealedRun};
 use run_request::{Progress, RunRequest};
 use signals::Listener;
 use stop_watch::StopWatch;
+use tick_readers::MakeReaders;
 
 /// What a kind of run does at the stations of all.
 pub trait RunKind {
@@ -116,26 +122,96 @@ pub fn offer(
     prepared: PreparedRun,
     request: &RunRequest<'_>,
 ) -> CommandResult<UnsealedRun> {
-    let PreparedRun { program, watchers, identities, additions } = prepared;
-    let Additions { behaviour, readers, workers } = additions;
-    let source = match workers {
-        None => LoadSource::local(&program, behaviour.as_ref(), request)?,
-        Some(workers) => LoadSource::workers(workers, &program, request)?,
-    };
-    let more = live_output::with_readers(readers, request.outs, &program.workload().name)?;
-    let (workload, loops) = (program.workload(), request.all_loops());
+    let ready = ReadyRun::new(prepared, request)?;
     // Until here a signal ends the process as it ends any other, without a run file. From here on it drains the run.
     let control = listener.control_run();
-    let live = (request.progress == Progress::Shown).then(|| Live::new(workload, loops, &control));
-    let stop_watch = StopWatch::new(workload, loops, control.clone());
-    let described = source.described();
-    let recorded = RecordedRun { program: &program, identities: &identities, workers: &described };
-    let mut recording = Recording::begin(&recorded, request, TickReaders { live, stop_watch, more })?; // 3
-    let options =
-        RunOptions { program, clock: recording.clock(), control, behaviour, wakeup: Wakeup::default() };
-    let watchers = watchers.start(recording.clock(), recording.observed())?; // 4
-    let offered = source.run(&options, recording.take_outlets(), &recording.observed().clone()); // 5
-    recording.note_limits(&options.program, offered.folded_endpoints);
-    watchers.stop(); // 6
-    Ok(recording.end_load(offered.totals, listener.interrupted()))
+    let undated = ready.create_file(request)?;
+    let clock = undated.clock();
+    Ok(ready.begin(undated, clock, control, request)?.run(listener))
+}
+
+/// The same for two targets whose loads are offered at the same moment: by one clock, and drained together.
+pub fn offer_together(
+    listener: &Listener,
+    [first, second]: [PreparedRun; 2],
+    requests: [&RunRequest<'_>; 2],
+) -> CommandResult<[UnsealedRun; 2]> {
+    let [first, second] = [ReadyRun::new(first, requests[0])?, ReadyRun::new(second, requests[1])?];
+    let control = listener.control_run();
+    let files = [first.create_file(requests[0])?, second.create_file(requests[1])?];
+    let clock = files[1].clock();
+    let [file_of_first, file_of_second] = files;
+    let first = first.begin(file_of_first, clock, control.clone(), requests[0])?;
+    let second = second.begin(file_of_second, clock, control, requests[1])?;
+    Ok(thread::scope(|scope| {
+        let second = scope.spawn(|| second.run(listener));
+        let first = first.run(listener);
+        [first, second.join().unwrap_or_else(|panic| resume_unwind(panic))]
+    }))
+}
+
+/// A run whose virtual users are there.
+struct ReadyRun {
+    program: Arc<Program>,
+    watchers: Watchers,
+    identities: Identities,
+    behaviour: Option<Arc<dyn Behaviour>>,
+    source: LoadSource,
+    more: Option<MakeReaders>,
+}
+
+/// A run that is recorded and observed, and offers no load yet.
+struct BegunRun {
+    recording: Recording,
+    options: RunOptions,
+    watchers: RunningWatchers,
+    source: LoadSource,
+}
+
+impl ReadyRun {
+    fn new(prepared: PreparedRun, request: &RunRequest<'_>) -> CommandResult<ReadyRun> {
+        let PreparedRun { program, watchers, identities, additions } = prepared;
+        let Additions { behaviour, readers, workers } = additions;
+        let source = match workers {
+            None => LoadSource::local(&program, behaviour.as_ref(), request)?,
+            Some(workers) => LoadSource::workers(workers, &program, request)?,
+        };
+        let more = live_output::with_readers(readers, request.outs, &program.workload().name)?;
+        Ok(ReadyRun { program, watchers, identities, behaviour, source, more })
+    }
+
+    fn create_file(&self, request: &RunRequest<'_>) -> CommandResult<UndatedRecording> {
+        let workers = self.source.described();
+        let recorded =
+            RecordedRun { program: &self.program, identities: &self.identities, workers: &workers };
+        UndatedRecording::create(&recorded, request)
+    }
+
+    fn begin(
+        self,
+        undated: UndatedRecording,
+        clock: Clock,
+        control: Control,
+        request: &RunRequest<'_>,
+    ) -> CommandResult<BegunRun> {
+        let ReadyRun { program, watchers, behaviour, source, more, .. } = self;
+        let (workload, loops) = (program.workload(), request.all_loops());
+        let live = (request.progress == Progress::Shown).then(|| Live::new(workload, loops, &control));
+        let stop_watch = StopWatch::new(workload, loops, control.clone());
+        let readers = TickReaders { live, stop_watch, more };
+        let recording = Recording::begin(undated, clock, request, readers)?; // 3
+        let options = RunOptions { program, clock, control, behaviour, wakeup: Wakeup::default() };
+        let watchers = watchers.start(clock, recording.observed())?; // 4
+        Ok(BegunRun { recording, options, watchers, source })
+    }
+}
+
+impl BegunRun {
+    fn run(self, listener: &Listener) -> UnsealedRun {
+        let BegunRun { mut recording, options, watchers, source } = self;
+        let offered = source.run(&options, recording.take_outlets(), &recording.observed().clone()); // 5
+        recording.note_limits(&options.program, offered.folded_endpoints);
+        watchers.stop(); // 6
+        recording.end_load(offered.totals, listener.interrupted())
+    }
 }

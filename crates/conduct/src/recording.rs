@@ -52,6 +52,38 @@ pub(crate) struct RecordedRun<'a> {
     pub(crate) workers: &'a [Worker],
 }
 
+/// A run file that exists and has no clock yet.
+pub(crate) struct UndatedRecording {
+    file: RunFile,
+    writer: Writer,
+    /// The workload as it is stored.
+    workload: Workload,
+    lead: Duration,
+}
+
+impl UndatedRecording {
+    /// Begin the archive: the manifest that never changes.
+    pub(crate) fn create(
+        recorded: &RecordedRun<'_>,
+        request: &RunRequest<'_>,
+    ) -> CommandResult<UndatedRecording> {
+        let loops = request.all_loops();
+        let RecordedRun { program, identities, workers } = *recorded;
+        let workload = program.redactor().stored(program.workload());
+        let manifest = manifest(&RunDescription { workload: &workload, identities, loops, workers })?;
+        let manifest = manifest.dated(now());
+        let file = request.keep.file(&manifest)?;
+        let writer = Writer::create(file.path(), &manifest, request.overwrite).map_err(Failure::usage)?;
+        let lead = if workers.is_empty() { LEAD } else { WORKERS_LEAD };
+        Ok(UndatedRecording { file, writer, workload, lead })
+    }
+
+    /// The clock of a run that begins now. The file exists before the epoch is chosen: a slow disk makes no arrival late.
+    pub(crate) fn clock(&self) -> Clock {
+        Clock::starting_in(self.lead)
+    }
+}
+
 /// A run file that is being written.
 pub(crate) struct Recording {
     file: RunFile,
@@ -87,21 +119,15 @@ pub struct SealedRun {
 }
 
 impl Recording {
-    /// Begin the archive: the manifest that never changes, and the thread that records.
+    /// Date the run by this clock, and begin the thread that records.
     pub(crate) fn begin(
-        recorded: &RecordedRun<'_>,
+        undated: UndatedRecording,
+        clock: Clock,
         request: &RunRequest<'_>,
         readers: TickReaders,
     ) -> CommandResult<Recording> {
+        let UndatedRecording { file, mut writer, ref workload, .. } = undated;
         let loops = request.all_loops();
-        let RecordedRun { program, identities, workers } = *recorded;
-        let workload = &program.redactor().stored(program.workload());
-        let manifest = manifest(&RunDescription { workload, identities, loops, workers })?;
-        let manifest = manifest.dated(now());
-        let file = request.keep.file(&manifest)?;
-        let mut writer = Writer::create(file.path(), &manifest, request.overwrite).map_err(Failure::usage)?;
-        // The file exists before the epoch is chosen: a slow disk makes no arrival late.
-        let clock = Clock::starting_in(if workers.is_empty() { LEAD } else { WORKERS_LEAD });
         let epoch = Timestamp::from_nanosecond(clock.epoch_unix_ns()).map_err(Failure::own)?;
         writer.date(&rfc3339(epoch)).map_err(Failure::own)?;
         let TickReaders { live, stop_watch, more } = readers;
@@ -136,11 +162,6 @@ impl Recording {
             decider,
             rendering,
         })
-    }
-
-    /// The clock that dates everything in this run.
-    pub(crate) fn clock(&self) -> Clock {
-        self.clock
     }
 
     /// Where observers send what they see.

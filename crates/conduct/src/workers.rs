@@ -48,7 +48,7 @@ pub struct ConnectedWorkers {
 }
 
 /// Takes what each worker says of its load when it has ended.
-type OutcomeReader = Box<dyn Fn(serde_json::Value)>;
+type OutcomeReader = Box<dyn Fn(serde_json::Value) + Send>;
 
 /// Workers that could begin.
 pub(crate) struct ReadyWorkers {
