@@ -89,7 +89,9 @@ impl PairedArms {
             minutes(last),
             experiment.design.budget.map(|budget| format!(", at most {budget:?}")).unwrap_or_default()
         ));
-        Ok(())
+        let fit = experiment.design.budget.map_or(last, |budget| budget.div_duration_f64(pair_takes) as u32);
+        let pairs = looks.at().iter().rev().find(|look| **look <= fit).unwrap_or(&first);
+        detectable::warn_of_unclearable(experiment, &looks, *pairs)
     }
 
     /// What a pair takes, of which the last took so much.

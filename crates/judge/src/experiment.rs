@@ -30,7 +30,7 @@ pub use blocks::{MetricBlocks, blocks};
 pub use conditions::Conditions;
 pub use costs::Cost;
 pub use decide::{Bounds, Compared, Decision, Differences, Futility, Levels, decisions, futility};
-pub use detectable::{KnownDeviation, pairs_in};
+pub use detectable::{KnownDeviation, UnclearableShare, pairs_in, unclearable_shares};
 pub use noise::{RunBlocks, noise};
 pub use slot::SlotValue;
 pub use stats::looks::FEWEST_PAIRS;

@@ -102,6 +102,11 @@ fn offered_rate(workload: &Workload, objective: &Objective) -> Option<f64> {
     (seconds > 0.0).then(|| count / seconds)
 }
 
+/// How many observations the plan makes; none where virtual users, the target's speed or a data file decide.
+pub(crate) fn planned_count(workload: &Workload, measure: &Measure, filter: &Filter) -> Option<u64> {
+    planned(workload, measure, filter).map(|planned| planned.count.round() as u64)
+}
+
 /// Observations that the plan makes, and in which time.
 struct PlannedObservations {
     count: f64,

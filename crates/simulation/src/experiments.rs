@@ -1,7 +1,7 @@
 //! Experiments whose truth is known: how often pairs show a difference that is not there, and one that is.
 
-use evidence::MetricVerdict;
-use judge::experiment::{Bounds, Compared, Decision, Levels, decisions};
+use evidence::{EffectScale, MetricVerdict};
+use judge::experiment::{Bounds, Compared, Decision, KnownDeviation, Levels, decisions};
 use stats::Looks;
 use workload::experiment::{GateMetric, MOST_METRICS};
 use workload::objective::parse_quantity;
@@ -23,13 +23,22 @@ pub struct ExperimentKind {
     metrics: usize,
     /// The standard deviation of the difference of logarithms within pairs.
     deviation: f64,
-    /// The true change of the first metric, as a share.
-    effect: f64,
+    /// The true change of the first metric.
+    effect: Effect,
     /// The true share of requests that fail in both arms.
     errors: f64,
     /// How a run's effect is distributed.
     shape: Shape,
     pub promise: Promise,
+}
+
+/// The true change of a metric.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Effect {
+    /// A share.
+    Known(f64),
+    /// As large as so many earlier pairs say is found with 95 % power.
+    Visible { pairs: u32 },
 }
 
 /// How the effects of single runs are distributed.
@@ -71,7 +80,7 @@ pub struct ExperimentTally {
 
 const fn kind(name: &'static str, deviation: f64, effect: f64, promise: Promise) -> ExperimentKind {
     let (metrics, errors, shape) = (MOST_METRICS, 0.0005, Shape::Normal);
-    ExperimentKind { name, metrics, deviation, effect, errors, shape, promise }
+    ExperimentKind { name, metrics, deviation, effect: Effect::Known(effect), errors, shape, promise }
 }
 
 /// Every kind that is simulated.
@@ -91,7 +100,16 @@ pub fn experiments() -> Vec<ExperimentKind> {
         kind("at the margin of 5 %", 0.02, 0.05, Promise::MissedAtMost(0.05)),
         kind("at the margin of 5 %", 0.05, 0.05, Promise::MissedAtMost(0.05)),
         kind("A against A", 0.02, 0.0, Promise::ClearedAtLeast(0.95)),
+        visible(6),
+        visible(10),
+        visible(16),
     ]
+}
+
+/// A change that is as large as *visible* says after so many pairs.
+fn visible(pairs: u32) -> ExperimentKind {
+    let kind = kind("a change as large as is visible", 0.03, 0.0, Promise::FoundAtLeast(0.90));
+    ExperimentKind { effect: Effect::Visible { pairs }, ..kind }
 }
 
 impl ExperimentKind {
@@ -102,8 +120,12 @@ impl ExperimentKind {
             Shape::HeavyTailed => ", t with 4 degrees of freedom",
             Shape::TwoStates => ", two levels",
         };
+        let known = match self.effect {
+            Effect::Known(_) => String::new(),
+            Effect::Visible { pairs } => format!(" known from {pairs} pairs"),
+        };
         format!(
-            "{} metrics, standard deviation within pairs {} %{shape}, {} % of requests fail",
+            "{} metrics, standard deviation within pairs {} %{known}{shape}, {} % of requests fail",
             self.metrics,
             self.deviation * 100.0,
             self.errors * 100.0
@@ -132,8 +154,9 @@ impl ExperimentKind {
 
     fn one(&self, design: &SimulatedDesign, random: &mut Random, tally: &mut ExperimentTally) {
         let (mut squares, mut made) = (0.0, 0.0_f64);
+        let effect = self.effect_of(design, random);
         let (pairs, found) = until_decided(design, |differences| {
-            squares += self.pair(differences, random);
+            squares += self.pair(differences, effect, random);
             made += 1.0;
             let mut least = vec![TIME_ERROR; self.metrics];
             least[self.metrics - 1] = (squares / made).sqrt();
@@ -142,13 +165,31 @@ impl ExperimentKind {
         tally.add(pairs, &found);
     }
 
+    /// The true change of an experiment's first metric, as a logarithm.
+    fn effect_of(&self, design: &SimulatedDesign, random: &mut Random) -> f64 {
+        match self.effect {
+            Effect::Known(share) => share.ln_1p(),
+            Effect::Visible { pairs } => {
+                let earlier: Vec<f64> = (0..pairs).map(|_| self.difference(random)).collect();
+                let deviation = stats::standard_deviation(&earlier).unwrap_or_default();
+                let known = KnownDeviation { deviation, pairs, scale: EffectScale::Relative };
+                let level = design.looks.nominal(design.levels.alarm / self.metrics as f64);
+                known.smallest_detectable(design.looks.last(), level).unwrap_or_default().ln_1p()
+            }
+        }
+    }
+
+    /// The difference of two runs without a true change.
+    fn difference(&self, random: &mut Random) -> f64 {
+        self.deviation / 2_f64.sqrt() * (self.shape.draw(random) - self.shape.draw(random))
+    }
+
     /// Another pair; returns the variance of its error rates by counting.
-    fn pair(&self, differences: &mut [Vec<f64>], random: &mut Random) -> f64 {
+    fn pair(&self, differences: &mut [Vec<f64>], effect: f64, random: &mut Random) -> f64 {
         let (errors, times) = differences.split_last_mut().expect("one metric is the error rate");
         for (metric, differences) in times.iter_mut().enumerate() {
-            let effect = if metric == 0 { self.effect.ln_1p() } else { 0.0 };
-            let single = self.deviation / 2_f64.sqrt();
-            differences.push(effect + single * (self.shape.draw(random) - self.shape.draw(random)));
+            let effect = if metric == 0 { effect } else { 0.0 };
+            differences.push(effect + self.difference(random));
         }
         let [a, b] = [self.failed(random), self.failed(random)];
         errors.push((b - a) / REQUESTS);
@@ -294,6 +335,24 @@ mod tests {
             ExperimentTally { experiments: 300, alarms: 15, regressed: 240, ..ExperimentTally::default() };
         assert!(!tally.keeps(Promise::AlarmsAtMost(0.01)));
         assert!(!tally.keeps(Promise::FoundAtLeast(0.95)));
+    }
+
+    /// What is printed is found with 95 % where the true deviation is not above its upper 80 % limit.
+    #[test]
+    fn in_eight_of_ten_experiments_what_is_visible_has_the_power_that_is_promised() {
+        for pairs in [6, 10, 16] {
+            let kind = visible(pairs);
+            let looks = Looks::default();
+            let (last, nominal) = (looks.last(), looks.nominal(LEVEL / kind.metrics as f64));
+            let design = SimulatedDesign { looks, levels: Levels::for_alarm(LEVEL), bounds: Vec::new() };
+            let has_power = |seed: &u64| {
+                let effect = kind.effect_of(&design, &mut Random::new(*seed));
+                stats::power(effect / kind.deviation, last, nominal) >= 0.95
+            };
+            let kept = (0..2_000).filter(has_power).count();
+            let limits = stats::share_limits(kept as f64, 2_000.0, 0.999);
+            assert!(limits.upper >= 0.8 && limits.lower <= 0.8, "after {pairs} pairs: {kept} of 2000");
+        }
     }
 
     #[test]

@@ -2,11 +2,17 @@
 
 use std::time::Duration;
 
+use conduct::failure::CommandResult;
 use conduct::screen::note;
 use evidence::{Calibration, EffectScale, ExperimentJudgement};
 use figures::number;
-use judge::experiment::{KnownDeviation, Looks, pairs_in};
+use judge::experiment::{
+    KnownDeviation, Levels, Looks, Rulebook, UnclearableShare, pairs_in, unclearable_shares,
+};
+use plans::Overrides;
 use workload::experiment::Experiment;
+
+use crate::slot::time_scale;
 
 /// The lengths for which the smallest detectable change is shown.
 pub const MINUTES: [u32; 4] = [10, 20, 60, 90];
@@ -68,6 +74,25 @@ fn warn(experiment: &Experiment, metric: &workload::experiment::GateMetric, know
             shown(Some(metric.margin), known.scale)
         ));
     }
+}
+
+/// Warns of shares of requests that no result of so many pairs can clear.
+pub(super) fn warn_of_unclearable(experiment: &Experiment, looks: &Looks, pairs: u32) -> CommandResult<()> {
+    let Experiment { plan, design, metrics, .. } = experiment;
+    let overrides = Overrides { time_scale: time_scale(plan, design.slot)?, ..Overrides::default() };
+    let workload = conduct::plan::resolve(plan, &overrides)?.workload;
+    let levels = Levels { alarm: design.level, exclusion: design.exclusion };
+    let rules = Rulebook { metrics, looks, levels, accept: &design.accept };
+    for share in unclearable_shares(&rules, &workload, pairs) {
+        let UnclearableShare { name, requests, needed, margin, smallest_margin } = share;
+        note(format_args!(
+            "warning: cannot-pass: with {requests} requests a run, {pairs} pairs do not exclude that {name} is worse by its margin of \
+             {}, even if no request fails: make slots longer, to {needed} requests a run, or the margin wider than {}",
+            shown(Some(margin), EffectScale::Points),
+            shown(Some(smallest_margin), EffectScale::Points)
+        ));
+    }
+    Ok(())
 }
 
 /// Shows what can be detected, from the pairs of the first look.

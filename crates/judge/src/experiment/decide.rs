@@ -9,14 +9,17 @@ use stats::{Looks, Paired};
 use workload::experiment::GateMetric;
 
 use super::Rulebook;
+use super::detectable::{KnownDeviation, POWER};
 use super::slot::SlotValue;
 
-/// The chance with which the smallest detectable effect is found.
-pub(super) const POWER: f64 = 0.95;
 /// Below this chance of an answer at the last look it is not worth to go on.
 const FUTILE: f64 = 0.10;
 /// Signs are flipped from so many pairs on; before, no pattern is unlikely enough.
 const SIGN_FLIP_PAIRS: usize = 8;
+/// Before so many pairs nothing is equivalent: a mean of a few pairs shows nothing of what happens to few starts.
+const EQUIVALENCE_PAIRS: u32 = 10;
+/// The probability with which bad starts that are as frequent as a report says would have been seen.
+const SEEN: f64 = 0.95;
 /// Why a metric is open that would be answered if every request had started in time.
 const LAG_HIDES: &str = "Both arms had high start lag, which could hide a change larger than the margin. Give the generator a dedicated core.";
 
@@ -254,7 +257,8 @@ impl Seen {
     fn verdict(&self, is_shown: bool, one_sided: f64) -> MetricVerdict {
         let worse = self.bounds.sign * self.paired.mean;
         match self.excludes_without_lag(one_sided) {
-            [true, true] => MetricVerdict::Equivalent,
+            [true, true] if self.paired.pairs >= EQUIVALENCE_PAIRS => MetricVerdict::Equivalent,
+            [true, true] => MetricVerdict::NoRegression,
             _ if is_shown && worse > 0.0 && !self.excludes(one_sided)[0] => MetricVerdict::Regressed,
             _ if is_shown && worse < 0.0 => MetricVerdict::Improved,
             [true, false] => MetricVerdict::NoRegression,
@@ -360,7 +364,8 @@ fn answer(rules: &Rulebook<'_>, of: MetricPairs<'_>, decision: Decision) -> Metr
         answer.interval_end_error = interval.map(|interval| interval.end_error);
         answer.p = (paired.pairs >= rules.looks.at()[0]).then_some(decision.adjusted);
         answer.deviation = Some(paired.deviation);
-        answer.smallest_visible = Some(shown(smallest * paired.deviation));
+        let limit = paired.deviation * KnownDeviation::uncertainty(paired.pairs);
+        answer.smallest_visible = Some(shown(smallest * limit));
         let values = &differences.values;
         answer.sign_flip = (values.len() >= SIGN_FLIP_PAIRS).then(|| stats::sign_flip(values));
     }
@@ -385,12 +390,22 @@ fn because(rules: &Rulebook<'_>, answer: &MetricAnswer) -> String {
             "A difference is shown at {level} % for all metrics together, and it may exceed the margin."
         ),
         MetricVerdict::Improved => format!("A difference is shown at {level} % for all metrics together."),
-        MetricVerdict::NoRegression => {
-            format!("A change for the worse beyond the margin is excluded at {excluded} %.{}", small())
-        }
-        MetricVerdict::Equivalent => {
-            format!("A change beyond the margin in either direction is excluded at {excluded} %.{}", small())
-        }
+        MetricVerdict::NoRegression if is_as_good_as_equivalent(answer) => format!(
+            "A change beyond the margin in either direction is excluded at {excluded} %; EQUIVALENT takes {EQUIVALENCE_PAIRS} \
+             pairs.{} {}",
+            small(),
+            rare_bad_starts(answer.pairs)
+        ),
+        MetricVerdict::NoRegression => format!(
+            "A change for the worse beyond the margin is excluded at {excluded} %.{} {}",
+            small(),
+            rare_bad_starts(answer.pairs)
+        ),
+        MetricVerdict::Equivalent => format!(
+            "A change beyond the margin in either direction is excluded at {excluded} %.{} {}",
+            small(),
+            rare_bad_starts(answer.pairs)
+        ),
         MetricVerdict::Inconclusive if answer.pairs < first => {
             format!("{} of {first} pairs for the first look.", answer.pairs)
         }
@@ -399,6 +414,22 @@ fn because(rules: &Rulebook<'_>, answer: &MetricAnswer) -> String {
         }
         MetricVerdict::Invalid => String::new(),
     }
+}
+
+/// What a mean over so many pairs leaves open.
+fn rare_bad_starts(pairs: u32) -> String {
+    let share = 1.0 - (1.0 - SEEN).powf(1.0 / f64::from(pairs.max(1)));
+    format!("Not excluded: bad starts of B in up to {:.0} % of its runs.", share * 100.0)
+}
+
+/// Whether only the number of pairs kept the answer from being EQUIVALENT.
+fn is_as_good_as_equivalent(answer: &MetricAnswer) -> bool {
+    let lowest = match answer.scale {
+        EffectScale::Points => -answer.margin,
+        EffectScale::Relative => (-answer.margin.ln_1p()).exp_m1(),
+    };
+    let is_early = answer.decided_at.is_some_and(|pairs| pairs < EQUIVALENCE_PAIRS);
+    is_early && answer.interval.is_some_and(|(low, high)| low > lowest && high < answer.margin)
 }
 
 /// Whether it is worth to go on after the pairs so far.

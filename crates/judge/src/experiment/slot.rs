@@ -179,7 +179,7 @@ fn lag_ms(run: &dyn Run, measure: &Measure, filter: &Filter) -> Result<f64, Read
 }
 
 /// The standard error of a value by counting alone.
-fn error(measure: &Measure, value: f64, n: f64) -> f64 {
+pub(super) fn error(measure: &Measure, value: f64, n: f64) -> f64 {
     let of_share = |share: f64| {
         let part = (share * n + 0.5) / (n + 1.0);
         (part * (1.0 - part) / n.max(1.0)).sqrt()

@@ -12,7 +12,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use testbed::{Behaviour, CannedResponse};
 
-use crate::command::{TestFolder, closed, refusal};
+use crate::command::{TestFolder, closed, open, refusal};
 
 const GATE: &str = "[gate]\np50 = \"p50(get)\"\n";
 /// Long enough to exceed the noise on a busy machine.
@@ -189,6 +189,23 @@ fn a_budget_that_does_not_reach_the_first_look_is_refused_before_anything_is_sen
         .stderr_contains(&["a budget of 10s is enough for 1 pairs of 6 s, and the first look is after 5"]);
     assert_eq!(target.requests(), 0);
     assert!(folder.files(".ab").is_empty());
+}
+
+#[test]
+fn what_no_pairs_can_pass_is_said_before_the_first_one() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let folder = TestFolder::new(&open(target.addr(), 24));
+    let arm = "start = \"exit 7\"\nready_within = \"1s\"\n";
+    folder.write("ex.toml", format!("version = 1\nplan = \"plan.toml\"\n[arms.a]\n{arm}[arms.b]\n{arm}"));
+    let ran = folder.plimsoll(&["ab", "ex.toml"]);
+    ran.exits_with(2).stderr_contains(&[
+        "warning: cannot-pass: with 1200 requests a run, 16 pairs do not exclude that errors is worse by its margin of 0.1 pp",
+        "to 1731 requests a run, or the margin wider than 0.14 pp",
+    ]);
+    assert_eq!(target.requests(), 0);
+    let longer = folder.plimsoll(&["ab", "ex.toml", "--slot", "36s"]);
+    longer.exits_with(2);
+    assert!(!longer.stderr.contains("cannot-pass"), "{}", longer.stderr);
 }
 
 #[test]

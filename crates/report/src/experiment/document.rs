@@ -77,7 +77,7 @@ fn metrics(all: &[MetricAnswer]) -> Section {
         ParagraphKind::Hint,
         "A and B: medians of all runs. Interval: the one that decides. Of REGRESSED and IMPROVED it excludes 0 at the level of all \
          metrics and looks; of EQUIVALENT and NO_REGRESSION it lies within the margin; of INCONCLUSIVE it does neither. Visible: the \
-         smallest change that would have been found with 95 % at the last look, if pairs vary as they did.",
+         smallest change that would have been found with 95 % at the last look, with the standard deviation at its upper 80 % limit.",
     );
     let paragraphs = reasons.chain(too_coarse).map(Block::Paragraph).chain([hint]);
     let blocks = std::iter::once(Block::Table(table)).chain(paragraphs).collect();
