@@ -6,6 +6,7 @@ use anyhow::{Context, anyhow, bail, ensure};
 use engine::Program;
 use evidence::GrpcCode;
 use plans::descriptions;
+use wire::WireError;
 use wire::grpc::{Deframer, frame_message};
 use workload::LoadedPlan;
 use workload::connection::Scheme;
@@ -87,9 +88,15 @@ fn query(
         let call = Call { path, body: &body, limit: ROUND_LIMIT, most_bytes: MAX_ANSWER_BYTES };
         let answer = prober
             .call(Origin { scheme: grpc.scheme, authority: &authority }, &call)
-            .map_err(|error| match grpc.scheme == Scheme::Http && scheme::speaks_tls(&authority) {
-                true => anyhow!("this port speaks TLS: write `https://{authority}`"),
-                false => error,
+            .map_err(|error| match grpc.scheme {
+                Scheme::Http if scheme::speaks_tls(&authority) => {
+                    anyhow!("this port speaks TLS: write `https://{authority}`")
+                }
+                Scheme::Http if error.downcast_ref() == Some(&WireError::NotHttp2) => anyhow!(
+                    "{}, as gRPC needs; if it serves HTTP: `plimsoll http://{authority}`",
+                    WireError::NotHttp2
+                ),
+                _ => error,
             })
             .context(Unreachable("its reflection cannot be asked".to_owned()))?;
         let (mut messages, mut received) = (0, Ok(()));

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use figures::is_any_or;
+use workload::offer::think_pace;
 use workload::{Filter, Flow, Measure, Objective, Scenario, Schedule, Statistic, Step, Workload};
 
 use crate::shares::{CONFIDENCE, SHARE_ERROR, assumed_effect};
@@ -15,6 +16,8 @@ pub struct ExpectedObservations {
     pub is_about_requests: bool,
     /// How many it will have; none where virtual users, the target's speed or a data file decide.
     pub expected: Option<u64>,
+    /// Whether they may be fewer: as many as virtual users make whose requests take no time.
+    pub is_at_most: bool,
     /// The fewest that can meet it, none of them beyond the bound, if each is independent; none for objectives that are
     /// not about a share of requests, or allow none beyond the bound.
     pub least: Option<u64>,
@@ -60,6 +63,7 @@ fn observations(workload: &Workload, objective: &Objective) -> ExpectedObservati
     ExpectedObservations {
         name: objective.name.clone(),
         is_about_requests,
+        is_at_most: planned.as_ref().is_some_and(|planned| planned.is_at_most),
         expected: planned.map(|planned| planned.count.round() as u64),
         least,
         needed,
@@ -112,6 +116,8 @@ struct PlannedObservations {
     count: f64,
     /// None where the target's speed decides.
     length: Option<Duration>,
+    /// Whether virtual users make them, who think between requests.
+    is_at_most: bool,
 }
 
 impl PlannedObservations {
@@ -133,7 +139,7 @@ fn planned(workload: &Workload, measure: &Measure, filter: &Filter) -> Option<Pl
         }
         None => (Duration::ZERO, Duration::MAX),
     };
-    let mut planned = PlannedObservations { count: 0.0, length: Some(Duration::ZERO) };
+    let mut planned = PlannedObservations { count: 0.0, length: Some(Duration::ZERO), is_at_most: false };
     let is_counted =
         |scenario: &&Scenario| filter.scenario.as_ref().is_none_or(|name| *name == scenario.name);
     for scenario in workload.scenarios.iter().filter(is_counted) {
@@ -147,12 +153,25 @@ fn planned(workload: &Workload, measure: &Measure, filter: &Filter) -> Option<Pl
             Some(schedule) => {
                 (schedule.arrivals_between(from - scenario.start, to - scenario.start), Some(to - from))
             }
-            None => (scenario.executor.iterations().filter(|_| filter.phase.is_none())?, None),
+            None => match scenario.executor.iterations().filter(|_| filter.phase.is_none()) {
+                Some(iterations) => (iterations, None),
+                None => {
+                    planned.is_at_most = true;
+                    (most_iterations(scenario, to - from)?, Some(to - from))
+                }
+            },
         };
         planned.count += iterations as f64 * each;
         planned.length = planned.length.zip(length).map(|(longest, length)| longest.max(length));
     }
     Some(planned)
+}
+
+/// The most iterations that virtual users begin in this time: one each, and those that their think times allow.
+fn most_iterations(scenario: &Scenario, time: Duration) -> Option<u64> {
+    let paced = think_pace(scenario)?.most_per_second * time.as_secs_f64();
+    let first = if time.is_zero() { 0 } else { scenario.executor.peak_vus()? };
+    Some(paced.ceil() as u64 + u64::from(first))
 }
 
 /// How many of the objective's observations an iteration makes, if no step fails; none where a data file or

@@ -88,12 +88,14 @@ fn add_objectives(text: &mut TerminalText, workload: &Workload) {
 fn observations(objective: &ExpectedObservations) -> String {
     let expected = match objective.expected {
         _ if !objective.is_about_requests => return "not about requests".to_owned(),
+        Some(expected) if objective.is_at_most => format!("at most {}", number::count(expected)),
         Some(expected) => number::count(expected),
         None => "as many as virtual users, the target's speed or a data file make".to_owned(),
     };
     match (objective.needed, objective.time_needed) {
         (Some(needed), Some(time)) => {
-            format!("{expected}, needs {}: {} at this rate", number::count(needed), duration(time))
+            let pace = if objective.is_at_most { "or longer" } else { "at this rate" };
+            format!("{expected}, needs {}: {} {pace}", number::count(needed), duration(time))
         }
         (Some(needed), None) => format!("{expected}, needs {}", number::count(needed)),
         (None, _) if objective.allows_none => format!("{expected}, none of which may be beyond its bound"),

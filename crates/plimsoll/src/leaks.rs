@@ -29,7 +29,8 @@ pub(crate) fn leaks(arguments: &LeaksArguments) -> CommandResult<u8> {
         let [file] = &arguments.subjects[..] else {
             return Err(Failure::usage(anyhow!("name one run file, or `--for 30m` and what to watch")));
         };
-        if file.contains("://") || file.starts_with(':') {
+        let is_process_id = file.parse::<u32>().is_ok() && !Path::new(file).exists();
+        if file.contains("://") || file.starts_with(':') || is_process_id {
             let shown = shown_address(file);
             return Err(Failure::usage(anyhow!(
                 "{shown} is watched before it is judged: `plimsoll leaks --for 30m {shown}`"

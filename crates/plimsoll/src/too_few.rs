@@ -16,9 +16,11 @@ pub(crate) fn warnings(expected: &[ExpectedObservations]) -> impl Iterator<Item 
 fn warning(objective: &ExpectedObservations) -> String {
     let (expected, least) = (objective.expected.unwrap_or(0), objective.least.unwrap_or(0));
     let needed = number::count(objective.needed.unwrap_or(0));
-    let count = number::count(expected);
+    let most = if objective.is_at_most { "at most " } else { "" };
+    let count = format!("{most}{}", number::count(expected));
     let together = format!("{} requests", number::count(objective.assumed_effect.round() as u64));
     let longer = match (objective.time_needed, expected) {
+        (Some(_), _) if objective.is_at_most => "plan more virtual users, or a longer run".to_owned(),
         (Some(time), _) => format!("plan {} at this rate, or a higher rate", duration(time)),
         (None, 0) => "none of the plan's steps makes any: check its endpoint, scenario and phase".to_owned(),
         (None, _) => "plan more iterations".to_owned(),

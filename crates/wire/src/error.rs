@@ -8,6 +8,9 @@ pub enum WireError {
     /// The peer broke the protocol; the text says how.
     #[error("the peer broke the protocol: {0}")]
     Malformed(&'static str),
+    /// What the peer sent first is not HTTP/2.
+    #[error("the server does not speak HTTP/2 on this port")]
+    NotHttp2,
     /// The peer closed before sending a byte of the response. On a kept-alive connection this is the
     /// race with the peer's idle limit.
     #[error("the connection was closed before any response")]

@@ -132,13 +132,15 @@ pub struct ThinkPace {
 
 /// The paces of closed scenarios with think time, in the plan's order.
 pub fn think_paces(workload: &Workload) -> Vec<ThinkPace> {
-    let pace = |scenario: &Scenario| {
-        let vus = scenario.executor.peak_vus()?;
-        let mean = mean_think(&scenario.flow);
-        let most_per_second = f64::from(vus) / mean.as_secs_f64();
-        (!mean.is_zero()).then(|| ThinkPace { scenario: scenario.name.clone(), mean, most_per_second })
-    };
-    workload.scenarios.iter().filter_map(pace).collect()
+    workload.scenarios.iter().filter_map(think_pace).collect()
+}
+
+/// The pace of a scenario; none of an open one, or where its virtual users do not think.
+pub fn think_pace(scenario: &Scenario) -> Option<ThinkPace> {
+    let vus = scenario.executor.peak_vus()?;
+    let mean = mean_think(&scenario.flow);
+    let most_per_second = f64::from(vus) / mean.as_secs_f64();
+    (!mean.is_zero()).then(|| ThinkPace { scenario: scenario.name.clone(), mean, most_per_second })
 }
 
 /// The mean of all think times of an iteration together.

@@ -124,7 +124,9 @@ fn stage(
 fn is_counted(objective: &Objective) -> bool {
     use workload::Measure;
     let is_rate = matches!(objective.measure, Measure::Throughput | Measure::Goodput { .. });
-    is_rate || objective.measure.watched().is_some()
+    // Ticks have the number of virtual users in another form.
+    let is_value = matches!(&objective.measure, Measure::Metric(metric) if !metric.name.starts_with("vus"));
+    is_rate || is_value || objective.measure.watched().is_some()
 }
 
 fn interval(share: &ShareSoFar) -> IntervalNow {

@@ -1,4 +1,4 @@
-//! Whether a port that was addressed in cleartext speaks TLS.
+//! Whether a port that was addressed in cleartext speaks TLS, or another version of HTTP.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, ToSocketAddrs as _};
@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use evidence::{Exemplar, Outcome};
 use workload::address::{authority_of, scheme_of};
+use wire::WireError;
 use workload::connection::Scheme;
 
 use super::exchange::connect_to_any;
@@ -35,6 +36,9 @@ pub(crate) fn hint(exchange: &Exemplar) -> Option<String> {
     }
     let (Scheme::Http, rest) = scheme_of(exchange.request.split(' ').nth(1)?)? else { return None };
     let authority = rest.split(['/', '?']).next()?;
+    if exchange.detail == WireError::NotHttp2.to_string() {
+        return Some("load it over HTTP/1.1: without `--http2`, or by `http = \"1.1\"` in the plan's target".to_owned());
+    }
     speaks_tls(authority)
         .then(|| format!("this port speaks TLS: write `https://{authority}` instead of `http://`"))
 }

@@ -1,11 +1,12 @@
 //! What a run has counted of an objective so far, second by second and by the side of its bound.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
+use evidence::metric::{MetricId, MetricSums};
 use evidence::stop_rule::Counted;
 use evidence::{Histogram, Instance, Key, KeyId, Tick};
-use workload::{Comparison, Measure, Objective, Statistic, Workload};
+use workload::{Comparison, Measure, MetricMeasure, Objective, Statistic, Workload};
 
 use crate::stop_rules::counted;
 
@@ -25,6 +26,10 @@ pub struct ObjectiveCounter {
     counted: Box<dyn Fn(&Key) -> Counted + Send>,
     /// By loop and its key; what is ignored is left out.
     keys: HashMap<(Instance, KeyId), Counted>,
+    /// Of an objective on a metric of a script.
+    metric: Option<MetricMeasure>,
+    /// By loop, its metrics whose values count.
+    metrics: HashSet<(Instance, MetricId)>,
     counts: ObjectiveCounts,
 }
 
@@ -43,6 +48,8 @@ pub struct ObjectiveCounts {
     pub bad: u64,
     /// Times of successes.
     pub times: Histogram,
+    /// Values of a script's metric.
+    values: MetricSums,
     bound: Option<TimeBound>,
 }
 
@@ -71,6 +78,11 @@ impl ObjectiveCounter {
         ObjectiveCounter {
             counted: counted(workload, objective),
             keys: HashMap::new(),
+            metric: match &objective.measure {
+                Measure::Metric(metric) => Some(metric.clone()),
+                _ => None,
+            },
+            metrics: HashSet::new(),
             counts: ObjectiveCounts {
                 start_s: whole_seconds(workload.window_start(&objective.filter)),
                 span_s: 1,
@@ -78,6 +90,7 @@ impl ObjectiveCounter {
                 good: 0,
                 bad: 0,
                 times: Histogram::new(),
+                values: MetricSums::default(),
                 bound: TimeBound::from_objective(objective),
             },
         }
@@ -85,6 +98,22 @@ impl ObjectiveCounter {
 
     /// Adds one second of one loop.
     pub fn take(&mut self, tick: &Tick) {
+        match &self.metric {
+            Some(_) => self.take_metrics(tick),
+            None => self.take_arrivals(tick),
+        }
+    }
+
+    fn take_metrics(&mut self, tick: &Tick) {
+        let is_counted = |key| self.metric.as_ref().is_some_and(|metric| metric.counts(key));
+        let new = tick.metrics.new.iter().filter(|(_, key)| is_counted(key));
+        self.metrics.extend(new.map(|(id, _)| (tick.instance, *id)));
+        let sums = tick.metrics.sums();
+        let counted = sums.iter().filter(|(id, _)| self.metrics.contains(&(tick.instance, *id)));
+        counted.for_each(|(_, sums)| self.counts.values.merge(sums));
+    }
+
+    fn take_arrivals(&mut self, tick: &Tick) {
         for (id, key) in &tick.new_keys {
             match (self.counted)(key) {
                 Counted::Ignored => {}
@@ -129,7 +158,7 @@ impl ObjectiveCounts {
     }
 
     /// The value of `objective`, which this counted, after so many seconds of the run; infinite where too much failed, none
-    /// where nothing was counted or it is not counted by ticks.
+    /// where nothing was counted or ticks do not have it.
     pub fn value(&self, objective: &Objective, elapsed_s: u32) -> Option<f64> {
         let seconds = f64::from(elapsed_s.saturating_sub(self.start_s));
         let per_second = |count: u64| (seconds > 0.0).then(|| count as f64 / seconds);
@@ -140,6 +169,10 @@ impl ObjectiveCounts {
                 let limit_us = limit.as_secs_f64() * 1e6;
                 let within = self.times.buckets().filter(|(_, highest, _)| *highest as f64 <= limit_us);
                 per_second(within.map(|(_, _, count)| count).sum())
+            }
+            Measure::Metric(_) if self.values.count == 0 => None,
+            Measure::Metric(metric) => {
+                Some(metric.statistic.value(&self.values, Duration::from_secs(elapsed_s.into())))
             }
             measure => measure.watched()?.value(self.good, self.bad, &self.times),
         }
@@ -242,6 +275,12 @@ fn whole_seconds(time: Duration) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use evidence::metric::{MetricHandle, MetricKey, MetricKind};
+    use evidence::{Instant, Name};
+    use workload::{MetricStatistic, MetricUnit};
+
     use super::*;
 
     fn counts(text: &str) -> ObjectiveCounts {
@@ -253,6 +292,7 @@ mod tests {
             good: 0,
             bad: 0,
             times: Histogram::new(),
+            values: MetricSums::default(),
             bound: TimeBound::from_objective(&objective),
         }
     }
@@ -290,6 +330,47 @@ mod tests {
         // What comes late is added where it belongs.
         counts.add_bad(10, 1);
         assert_eq!(counts.spans[0].beyond[AT_BOUND], 9);
+    }
+
+    #[test]
+    fn a_threshold_has_the_values_of_its_metric_and_tags() {
+        let measure = |statistic| MetricMeasure {
+            name: "waited".to_owned(),
+            tags: BTreeMap::from([("page".to_owned(), "cart".to_owned())]),
+            statistic,
+            unit: MetricUnit::Milliseconds,
+        };
+        let objective = |statistic| Objective {
+            measure: Measure::Metric(measure(statistic)),
+            ..workload::objective::parse("named", "p95(list) < 50ms").unwrap()
+        };
+        let key = |name: &str, page: &str| MetricKey {
+            name: name.into(),
+            kind: MetricKind::Trend,
+            tags: BTreeMap::from([("page".into(), page.into())]),
+            phase: Name::from("run"),
+        };
+        let mut counter = ObjectiveCounter::new(&Workload::named("named"), &objective(MetricStatistic::Sum));
+        let value = |counter: &ObjectiveCounter, statistic| counter.counts().value(&objective(statistic), 4);
+        assert_eq!(value(&counter, MetricStatistic::Mean), None);
+        let mut tick = Tick::default();
+        for (number, (name, page)) in
+            [("waited", "cart"), ("waited", "list"), ("other", "cart")].into_iter().enumerate()
+        {
+            let id = MetricId(number as u32);
+            tick.metrics.new.push((id, key(name, page)));
+            let handle = MetricHandle { id, kind: MetricKind::Trend };
+            for value in [10.0, 30.0] {
+                tick.metrics.add(handle, value + number as f64, Instant::from_nanos(1));
+            }
+        }
+        counter.take(&tick);
+        // It is announced once.
+        tick.metrics.new.clear();
+        counter.take(&tick);
+        assert_eq!(value(&counter, MetricStatistic::Mean), Some(20.0));
+        assert_eq!(value(&counter, MetricStatistic::SumPerSecond), Some(20.0), "80 in 4 s");
+        assert_eq!(value(&counter, MetricStatistic::Max), Some(30.0));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-use workload::{Executor, Phase, Stage, Weighted, objective};
+use workload::{Executor, Phase, Stage, Think, Weighted, objective};
 
 use super::*;
 use crate::testing;
@@ -167,6 +167,24 @@ fn of_a_closed_model_only_a_number_of_iterations_is_known() {
     assert_eq!(closed(Executor::ConstantVus { vus: 5, duration: minute }), None);
     let iterations = Executor::SharedIterations { vus: 5, iterations: 200, max_duration: minute };
     assert_eq!(closed(iterations), Some(200));
+}
+
+#[test]
+fn virtual_users_who_think_make_at_most_as_many_as_their_pace_allows() {
+    let thinking = |text: &str| {
+        let mut workload = workload(mix);
+        let scenario = &mut workload.scenarios[0];
+        scenario.executor = Executor::ConstantVus { vus: 5, duration: Duration::from_secs(60) };
+        scenario.flow.steps_mut().for_each(|step| step.think = Think::Constant(Duration::from_secs(2)));
+        expected(workload, text)
+    };
+    // Five begin at once, and then one every 2 s each.
+    let whole = thinking("p95(all) < 50ms");
+    assert_eq!((whole.expected, whole.is_at_most), (Some(155), true));
+    assert!(whole.are_too_few(), "{whole:?}");
+    assert_eq!(thinking("p95(list, phase = ramp) < 50ms").expected, Some(23), "three quarters of 30");
+    let rate = |text| thinking(text).offered_below.map(|rate| rate.round());
+    assert_eq!((rate("goodput(all) > 2/s"), rate("goodput(all) > 3/s")), (None, Some(3.0)));
 }
 
 /// Of a plan with so many iterations, each with one request.

@@ -118,6 +118,9 @@ fn ad_hoc(verb: &str, option: &str, value: Option<&str>) -> Option<String> {
                 .to_owned(),
         );
     }
+    if ["--http3", "--h3", "--quic"].contains(&option) {
+        return Some(format!("`{option}`: HTTP/3 is not supported; HTTP/2 is `--http2`"));
+    }
     if let Some((scheme, rest)) =
         option.split_once("//").filter(|(scheme, _)| ["http", "https"].contains(scheme))
     {

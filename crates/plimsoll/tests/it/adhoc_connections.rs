@@ -232,6 +232,20 @@ fn requests_of_all_connections_are_under_way_at_once() {
     assert_eq!((most_at_once(&target), target.requests(), connections.len()), (800, 800, 8));
 }
 
+#[test]
+fn a_server_without_http2_is_named() {
+    let target = web();
+    let (url, folder) = (format!("http://{}", target.addr()), TestFolder::new(""));
+    folder
+        .plimsoll(&["http", &url, "--http2"])
+        .exits_with(2)
+        .stderr_contains(&["does not speak HTTP/2 on this port", "without `--http2`"]);
+    folder
+        .plimsoll(&["grpc", &target.addr().to_string()])
+        .exits_with(2)
+        .stderr_contains(&["does not speak HTTP/2 on this port, as gRPC needs", &format!("`plimsoll {url}`")]);
+}
+
 /// Each command says which scheme the port wants; a port of another server is named too.
 #[test]
 fn the_scheme_that_a_port_speaks_is_named() {

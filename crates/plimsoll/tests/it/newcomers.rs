@@ -191,6 +191,8 @@ const HINTS: &[(&[&str], &[&str])] = &[
     (&["run"], &["For example: `plimsoll run plan.toml", "this folder has `plan.toml`"]),
     (&["compare", "a.plimsoll"], &["For example: `plimsoll compare "]),
     (&["leaks", "http://127.0.0.1:1/"], &["plimsoll leaks --for 30m http://127.0.0.1:1/"]),
+    (&["leaks", "18941"], &["plimsoll leaks --for 30m 18941"]),
+    (&["http://127.0.0.1:1/", "--http3"], &["HTTP/3 is not supported; HTTP/2 is `--http2`"]),
     (&["check", "http://127.0.0.1:1/"], &["is a URL and not a plan", "plimsoll new http://127.0.0.1:1/"]),
     (&["new", "plan.toml", "api.yaml"], &["plimsoll new api.yaml -o plan.toml"]),
     (&["new", "nope.yaml"], &["there is no source of a plan nope.yaml"]),
@@ -240,6 +242,8 @@ fn options_that_mean_something_else_elsewhere_get_a_hint() {
     // A name that no help shows.
     let misspelt = folder.plimsoll(&["http", "http://127.0.0.1:1/", "--aks", "p95 < 50ms"]);
     assert!(!misspelt.exits_with(2).stderr.contains("'--ask'"), "{}", misspelt.stderr);
+    let words = folder.plimsoll(&["run", "script.js", "--vus", "ten"]);
+    words.exits_with(255).stderr_contains(&["A whole number is expected, such as 10"]);
     let misspelt = folder.plimsoll(&["run", "script.js", "--adress", "x"]);
     assert!(!misspelt.stderr.contains("'--address'"), "{}", misspelt.stderr);
 }

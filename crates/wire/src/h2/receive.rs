@@ -67,7 +67,7 @@ impl Incoming {
     /// What can be said against a frame before its payload has arrived.
     fn check_header(&self, header: &FrameHeader) -> Result<(), WireError> {
         if !self.greeted && (header.kind != kind::SETTINGS || header.has(flag::ACK)) {
-            return Err(WireError::Malformed("the peer does not use HTTP/2"));
+            return Err(WireError::NotHttp2);
         }
         if header.length > MAX_RECEIVED_PAYLOAD {
             return Err(WireError::FrameSize);

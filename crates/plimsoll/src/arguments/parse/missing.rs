@@ -1,6 +1,8 @@
 //! The next step after a command line that lacks something: an example, and the files that are here.
 
+use std::error::Error as _;
 use std::ffi::OsString;
+use std::num::ParseIntError;
 
 use clap::CommandFactory as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -51,6 +53,9 @@ pub(super) fn next_step(arguments: &[OsString], error: &clap::Error) -> Option<S
     {
         let form = REPORTS.iter().find(|form| option.starts_with(**form))?;
         return Some(format!("A file follows it, or `-` for standard output: `{form} -`"));
+    }
+    if error.source().is_some_and(|source| source.is::<ParseIntError>()) {
+        return Some("A whole number is expected, such as 10".to_owned());
     }
     let is_missing = matches!(
         error.kind(),

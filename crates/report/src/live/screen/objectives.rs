@@ -199,9 +199,8 @@ fn state(objective: &ObjectiveNow, shown: Shown) -> String {
 
 fn value_text(value: f64, unit: &str) -> String {
     match unit {
-        "ms" => number::time(value),
-        "1/s" => number::rate(value),
-        _ => number::percent_with(value, 3),
+        "1" => number::percent_with(value, 3),
+        unit => number::with_unit(Some(value), unit),
     }
 }
 

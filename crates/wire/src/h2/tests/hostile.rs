@@ -17,7 +17,7 @@ fn fate(bytes: &[u8]) -> Result<(), WireError> {
 
 #[test]
 fn a_peer_of_another_protocol_is_named() {
-    let other = Err(WireError::Malformed("the peer does not use HTTP/2"));
+    let other = Err(WireError::NotHttp2);
     for opening in [&b"HTTP/1.1 400 Bad Request\r\n\r\n"[..], &frame(kind::PING, 0, 0, &[0; 8])] {
         let mut connection = Connection::new(Config::default());
         assert_eq!(connection.receive(opening, &mut Recorded::default()), other);
