@@ -1,20 +1,21 @@
 //! Station 2: the target is prepared before the archive begins, so that a target that is not ready leaves no file.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use anyhow::anyhow;
 use engine::iteration::Behaviour;
 use engine::{DryRun, DryRunError, LeftOut, Program};
-use evidence::TerminalText;
-use workload::LoadedPlan;
+use evidence::{Name, TerminalText, visible};
+use workload::{LoadedPlan, ProcessRef, Workload};
 
 use crate::failure::{CommandResult, Failure};
-use crate::manifest::Identities;
+use crate::manifest::{self, Identities};
 use crate::observers::{self, Watchers};
 use crate::run_request::{Precheck, Progress, RunRequest};
 use crate::tick_readers::MakeReaders;
 use crate::workers::ConnectedWorkers;
-use crate::{checking, once, ready, reflection, screen};
+use crate::{checking, once, ready, reflection, screen, watched};
 
 /// Descriptors that are not connections: the run file, timers, standard streams, observers.
 const OTHER_DESCRIPTORS: u64 = 64;
@@ -86,7 +87,8 @@ impl ReachableRun {
         let ReachableRun { dry_run, watchers, progress } = self;
         if dry_run.program().workload().precheck && precheck == Precheck::AsPlanned {
             watchers.ask_for_profiles(dry_run.program().workload())?;
-            let checked = checking::shown(progress, dry_run.progress(), || dry_run.check());
+            require_processes(dry_run.program().workload())?;
+            let checked = checking::shown(progress, dry_run.progress(), || check(&dry_run));
             let left_out = checked.map_err(|error| refused(error, AFTER_PRECHECK))?;
             for LeftOut { scenario, data } in left_out {
                 screen::note(format_args!(
@@ -98,6 +100,48 @@ impl ReachableRun {
         let identities = observers::identities(program.workload(), program.env());
         Ok(PreparedRun { program, watchers, identities, additions })
     }
+}
+
+/// The processes that the plan names by their ids are there.
+fn require_processes(workload: &Workload) -> CommandResult<()> {
+    for (name, target) in &workload.targets {
+        if let Some(process @ ProcessRef::Pid(_)) = &target.process {
+            let found = manifest::watched(process).check();
+            found
+                .map_err(|error| Failure::usage(anyhow!("{}", watched::not_there(name, process, &error))))?;
+        }
+    }
+    Ok(())
+}
+
+/// How often the steps are sent before the load, where the target answers with server errors.
+const CHECKS: usize = 3;
+
+/// Sends each step once; all of them again if the target answers some with a server error, which may be one that the objectives
+/// allow.
+fn check(dry_run: &DryRun) -> Result<Vec<LeftOut>, DryRunError> {
+    let mut failed_before = BTreeSet::new();
+    for _ in 1..CHECKS {
+        match dry_run.check() {
+            Err(DryRunError::Failed(failed)) if failed.iter().all(|e| e.status >= Some(500)) => {
+                failed_before.extend(failed.into_iter().map(|exchange| exchange.endpoint));
+            }
+            checked => return noted(checked, &failed_before),
+        }
+    }
+    noted(dry_run.check(), &failed_before)
+}
+
+/// Says which steps did not succeed at once.
+fn noted<T>(checked: Result<T, DryRunError>, failed_before: &BTreeSet<Name>) -> Result<T, DryRunError> {
+    if checked.is_ok() && !failed_before.is_empty() {
+        let names: Vec<String> = failed_before.iter().map(|name| format!("`{}`", visible(name))).collect();
+        screen::note(format_args!(
+            "check before the load: {} failed with a server error and succeeded when sent again",
+            names.join(", ")
+        ));
+    }
+    checked
 }
 
 fn refused(error: DryRunError, next: &'static str) -> Failure {

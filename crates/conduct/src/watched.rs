@@ -92,7 +92,7 @@ fn of_subjects(subjects: &[String]) -> CommandResult<(Workload, BTreeMap<String,
 }
 
 /// Why a process cannot be watched. A number that no process has may be meant as a port.
-fn not_there(name: &str, process: &ProcessRef, error: &ObserveError) -> String {
+pub(crate) fn not_there(name: &str, process: &ProcessRef, error: &ObserveError) -> String {
     match (process, error) {
         (ProcessRef::Pid(pid), ObserveError::Gone { .. }) => {
             let port = u16::try_from(*pid).map(|port| format!("; a port is `:{port}`")).unwrap_or_default();

@@ -90,6 +90,8 @@ pub enum WideningCause {
     Cut,
     /// Its time was counted in the bucket that contains the bound.
     AtBound,
+    /// It failed, and a script's metric counts its time as any other.
+    FailedInMetric,
     /// The record of an imported source is missing, could not be read, or is contradicted by another.
     Unread,
 }
@@ -103,6 +105,7 @@ impl WideningCause {
             WideningCause::DroppedCap => "dropped: VU limit",
             WideningCause::Dropped => "dropped for a reason that is not recorded",
             WideningCause::Cut => "cancelled or unfinished",
+            WideningCause::FailedInMetric => "of requests that failed",
             WideningCause::AtBound => "within 0.1 % of the bound",
             WideningCause::Unread => "missing in the import, not readable or contradicted",
         }

@@ -8,8 +8,7 @@ use crate::facts::Facts;
 use crate::pair::Pair;
 
 /// Which claims most rules of pairs affect, in words.
-pub(crate) const DIFFERENCES: &str =
-    "differences between runs, within its scope; no objective of a single run";
+pub(crate) const DIFFERENCES: &str = "only comparisons: differences between runs, within its scope";
 
 /// One validity rule.
 #[derive(Debug, Clone, Copy)]

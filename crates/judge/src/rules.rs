@@ -58,7 +58,7 @@ use crate::rule::{Check, Rule};
 
 /// Increased whenever a rule, a threshold or the meaning of a claim changes, so that a stored judgement can be
 /// distinguished from one that today's rules would give.
-pub const RULES_VERSION: u32 = 12;
+pub const RULES_VERSION: u32 = 13;
 
 /// Every rule, in the order in which findings of one severity are shown.
 pub const RULES: [&Rule; 44] = [

@@ -133,6 +133,8 @@ pub struct ShareDecision {
     pub design_effect: f64,
     /// How many independent observations the arrivals amount to.
     pub effective_sample: f64,
+    /// Where the upper limit is that of a run with none beyond the bound: how many independent observations that has.
+    pub sample_without_any: Option<f64>,
 }
 
 /// Whether a share is allowed.
@@ -162,6 +164,7 @@ impl ShareQuestion {
         let effects = self.design_effects();
         let all = self.counts.arrivals as f64;
         let limits = self.limits(self.counts.least, self.counts.most, self.counts.arrivals, &effects);
+        let has_own_limit = self.counts.most == 0 || limits.upper > self.upper_limit_without_any(&effects);
         let Proportion { part, whole } = self.counts.observed;
         let answer = self.answer(limits, &effects);
         let design_effect = match answer {
@@ -174,6 +177,7 @@ impl ShareQuestion {
             limits,
             design_effect,
             effective_sample: all / design_effect,
+            sample_without_any: (!has_own_limit).then_some(all / effects.without_any),
         }
     }
 
@@ -284,6 +288,10 @@ impl ShareQuestion {
             lower: limits(least, effects.of_violation).lower,
             upper: limits(most, effects.of_all).upper.max(none),
         }
+    }
+
+    fn upper_limit_without_any(&self, effects: &DesignEffects) -> f64 {
+        self.limits(0, 0, self.counts.arrivals, effects).upper
     }
 
     fn design_effects(&self) -> DesignEffects {

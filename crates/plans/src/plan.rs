@@ -116,7 +116,9 @@ fn parsed<T>(
     let place = |error: &&toml::de::Error| error.span().map_or(0, |span| span.start);
     if let Some(error) = syntax.iter().min_by_key(place) {
         let message = error.message().lines().collect::<Vec<_>>().join("; ");
-        issues.add(&error.span().unwrap_or_default(), format!("not TOML: {message}"));
+        let span = error.span().unwrap_or_default();
+        let hint = of_other_syntax(&text, span.start).map(|hint| format!("; {hint}")).unwrap_or_default();
+        issues.add(&span, format!("not TOML: {message}{hint}"));
     }
     let resolved = syntax.is_empty().then(|| {
         let root = Section::new(&issues, what.to_owned(), table.get_ref(), 0..0);
@@ -128,6 +130,22 @@ fn parsed<T>(
 }
 
 const YAML: &str = "it is YAML, and plans are TOML: `plimsoll new URL` writes one to begin with, `plimsoll help plan` describes it";
+
+/// What to write instead, where the line with the error has what TOML writes in another way.
+fn of_other_syntax(text: &str, at: usize) -> Option<&'static str> {
+    let at = text.floor_char_boundary(at);
+    let begin = text[..at].rfind('\n').map_or(0, |end| end + 1);
+    let line = text[begin..].lines().next().unwrap_or_default();
+    let before = text[begin..at].trim_end();
+    if line.contains(['“', '”', '‘', '’']) {
+        return Some("curly quotes are not quotes in TOML: write `\"`");
+    }
+    if text[at..].trim_start().starts_with(':') || before.ends_with(':') {
+        return Some("TOML writes `=` for `:`");
+    }
+    let has_inner = before.contains('"') && line.matches('"').count() > 2 && !line.contains("\\\"");
+    has_inner.then_some("a text that contains quotes has single ones around it: `'{\"id\": 7}'`")
+}
 
 /// Whether a text that is not TOML is YAML, by its name or its first line.
 fn is_yaml(path: &Path, text: &str) -> bool {

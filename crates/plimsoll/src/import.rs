@@ -88,11 +88,11 @@ pub(crate) fn import(arguments: &ImportArguments) -> CommandResult<u8> {
 }
 
 fn objectives(texts: &[String]) -> CommandResult<Vec<Objective>> {
-    let parse = |(at, text): (usize, &String)| {
-        let parsed = workload::objective::parse(&format!("objective-{}", at + 1), text);
+    let parse = |text: &String| {
+        let parsed = workload::objective::parse(text.trim(), text);
         parsed.with_context(|| format!("--objective '{text}'")).map_err(Failure::usage)
     };
-    texts.iter().enumerate().map(parse).collect()
+    texts.iter().map(parse).collect()
 }
 
 fn survey(path: &Path, format: Option<Format>) -> CommandResult<Surveyed> {

@@ -3,12 +3,15 @@
 mod topic;
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
+use std::process::{Command as Process, ExitStatus, Stdio};
 
 use anyhow::{Context as _, anyhow};
 use clap::Command;
 use clap_mangen::Man;
 use conduct::failure::{CommandResult, Failure};
+use conduct::screen::Stream;
 use conduct::standard_output;
 
 use crate::arguments::{self, ManArguments, TOPICS, topic};
@@ -25,9 +28,24 @@ pub(crate) fn man(arguments: &ManArguments) -> CommandResult<u8> {
             write_all(&command, folder).map_err(Failure::usage)?;
             TOPICS.iter().try_for_each(|name| write_topic(name, folder)).map_err(Failure::usage)?;
         }
-        None => standard_output::print_document(&asked_page(&command, &arguments.verb)?)?,
+        None => show(&asked_page(&command, &arguments.verb)?)?,
     }
     Ok(0)
+}
+
+/// Shows a page: by `man` on a terminal, where that is installed.
+fn show(page: &str) -> CommandResult<()> {
+    let is_shown = Stream::Output.is_terminal() && by_man(page).is_ok_and(|status| status.success());
+    if is_shown { Ok(()) } else { standard_output::print_document(page) }
+}
+
+fn by_man(page: &str) -> std::io::Result<ExitStatus> {
+    let mut man = Process::new("man").args(["-l", "-"]).stdin(Stdio::piped()).spawn()?;
+    if let Some(mut input) = man.stdin.take() {
+        // A reader may leave before the end of the page.
+        let _ = input.write_all(page.as_bytes());
+    }
+    man.wait()
 }
 
 /// The page of a topic or of a verb.
@@ -50,6 +68,8 @@ fn find<'a>(command: &'a Command, verb: &[String]) -> CommandResult<&'a Command>
 /// The text of a page, as the macros of `man` (groff).
 fn page(command: &Command) -> anyhow::Result<String> {
     let mut text = Vec::new();
+    // The renderer leaves out the texts of options that short help does not show.
+    let command = &command.clone().mut_args(|argument| argument.hide_short_help(false));
     Man::new(command.clone()).source(SOURCE).manual(MANUAL).render(&mut text)?;
     // Examples and exit codes.
     let text = String::from_utf8(text)?.replace(".SH EXTRA\n", ".SH NOTES\n");

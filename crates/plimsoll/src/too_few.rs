@@ -18,25 +18,16 @@ fn warning(objective: &ExpectedObservations) -> String {
     let needed = number::count(objective.needed.unwrap_or(0));
     let most = if objective.is_at_most { "at most " } else { "" };
     let count = format!("{most}{}", number::count(expected));
-    let together = format!("{} requests", number::count(objective.assumed_effect.round() as u64));
     let longer = match (objective.time_needed, expected) {
         (Some(_), _) if objective.is_at_most => "plan more virtual users, or a longer run".to_owned(),
         (Some(time), _) => format!("plan {} at this rate, or a higher rate", duration(time)),
         (None, 0) => "none of the plan's steps makes any: check its endpoint, scenario and phase".to_owned(),
         (None, _) => "plan more iterations".to_owned(),
     };
-    if expected < least {
-        format!(
-            "cannot be shown by {count} requests: even if none misses its bound it needs {}, or {needed} while {together} \
-             count as one, until a run shows how much they vary together; {longer}",
-            number::count(least)
-        )
-    } else {
-        format!(
-            "may stay undecided: it gets {count} requests and needs {needed}, even if none misses its bound: {together} count \
-             as one until a run shows how much they vary together; {longer}"
-        )
-    }
+    let stays = if expected < least { "will stay" } else { "may stay" };
+    format!(
+        "{stays} undecided: it gets {count} requests and needs about {needed}, even if none misses its bound; {longer}"
+    )
 }
 
 /// A time in whole seconds, rounded up.

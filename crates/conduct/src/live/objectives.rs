@@ -14,6 +14,9 @@ use workload::{Objective, Workload};
 /// Over how many seconds the arrivals of an objective are counted for their present rate.
 const RATE_S: u32 = 5;
 
+/// Fewer seconds do not show for how long an objective stays open.
+const FORECAST_FROM_S: u32 = 10;
+
 /// Counts for the objectives of a workload.
 pub(super) struct ObjectiveWatch {
     workload: Workload,
@@ -65,7 +68,10 @@ impl ObjectiveWatch {
                 source: objective.source.clone(),
                 value,
                 unit: objective.measure.unit(),
-                stage: stage(objective, value, share.as_ref(), rate, left_s),
+                stage: match stage(objective, value, share.as_ref(), rate, left_s) {
+                    Stage::Open { .. } if elapsed_s < FORECAST_FROM_S => Stage::OpenEarly,
+                    stage => stage,
+                },
                 interval: share.as_ref().map(interval),
                 stop: rule.map(|state| StopNow {
                     failing_since_s: state.failing_since_s,

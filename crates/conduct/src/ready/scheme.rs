@@ -5,8 +5,8 @@ use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::time::Duration;
 
 use evidence::{Exemplar, Outcome};
-use workload::address::{authority_of, scheme_of};
 use wire::WireError;
+use workload::address::{authority_of, scheme_of};
 use workload::connection::Scheme;
 
 use super::exchange::connect_to_any;
@@ -37,7 +37,10 @@ pub(crate) fn hint(exchange: &Exemplar) -> Option<String> {
     let (Scheme::Http, rest) = scheme_of(exchange.request.split(' ').nth(1)?)? else { return None };
     let authority = rest.split(['/', '?']).next()?;
     if exchange.detail == WireError::NotHttp2.to_string() {
-        return Some("load it over HTTP/1.1: without `--http2`, or by `http = \"1.1\"` in the plan's target".to_owned());
+        return Some(
+            "load it over HTTP/1.1: without `--http2`, or by `http = \"1.1\"` in the plan's target"
+                .to_owned(),
+        );
     }
     speaks_tls(authority)
         .then(|| format!("this port speaks TLS: write `https://{authority}` instead of `http://`"))

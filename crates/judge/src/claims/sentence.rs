@@ -38,6 +38,7 @@ pub(super) fn of_share(measured: &MeasuredObjective<'_>, share: &ShareMeasuremen
     let confidence = brief::percent(share.question.confidence);
     let sample = brief::sample_size(share.decision.effective_sample);
     let mut remarks = vec![format!("{confidence} confidence, effective sample size {sample}")];
+    remarks.extend(without_any(share));
     remarks.extend(perturbed(share));
     remarks.extend(share.widened_by.iter().filter_map(|widening| {
         let cause = widening.cause;
@@ -48,6 +49,17 @@ pub(super) fn of_share(measured: &MeasuredObjective<'_>, share: &ShareMeasuremen
     let (observed, wrong_side) = (observed(share), wrong_side(measured, share));
     let [limits, allowed] = [limits(share), allowed(share.question.allowed)];
     format!("{observed} {wrong_side}; {limits}, and {allowed} ({})", remarks.join("; "))
+}
+
+/// Why the upper limit is higher than its own sample makes it.
+fn without_any(share: &ShareMeasurement) -> Option<String> {
+    let sample = share.decision.sample_without_any.filter(|_| share.decision.answer != ShareAnswer::Fail)?;
+    let effect = share.question.counts.arrivals as f64 / sample;
+    Some(format!(
+        "the upper limit is that of 0 in {}: so few do not show how requests cluster, and {} count as one",
+        brief::sample_size(sample),
+        brief::sample_size(effect)
+    ))
 }
 
 /// How many were on the wrong side: `16 of 6,000 (0.267 %)`.

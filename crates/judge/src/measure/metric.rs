@@ -16,6 +16,15 @@ const DROPPED_ITERATIONS: &str = "dropped_iterations";
 /// k6's gauges of virtual users, which runs record in another form.
 const READ_BY_TICKS: [&str; 2] = ["vus", "vus_max"];
 
+/// The beginning of the names of metrics whose values are of single requests.
+pub(super) const OF_REQUESTS: &str = "http_req";
+/// k6's rate of requests that failed.
+const REQUESTS_FAILED: &str = "http_req_failed";
+/// k6's tag of whether a request succeeded: `true` or `false`.
+const EXPECTED_RESPONSE: &str = "expected_response";
+/// The default of k6's time limit of a request.
+const REQUEST_LIMIT_MS: f64 = 60_000.0;
+
 /// The value of a threshold's metric.
 pub(super) fn observe(
     source: &MeasureSource<'_>,
@@ -140,7 +149,8 @@ pub(super) fn comparison_of_share(objective: &Objective) -> Option<Comparison> {
     }
 }
 
-/// Between which values a mean lies: in its interval, and lower by as much as stalls of the generator can have added.
+/// Between which values a mean lies: in its interval, lower by as much as stalls of the generator can have added, and higher by
+/// the whole time limit of requests that failed.
 pub(super) fn range(
     source: &MeasureSource<'_>,
     objective: &Objective,
@@ -151,12 +161,44 @@ pub(super) fn range(
         return Ok(None);
     };
     let added = if measure.is_of_times() { added_by_stalls(source, measure)? } else { 0.0 };
+    let failed = of_failed_requests(source.run, measure, |sums| sums.count)? as f64;
     let holds = |value: f64| objective.comparison.holds(value, objective.bound);
     let unknown = match holds(low) == holds(high) {
+        true if failed > 0.0 => UnknownPart::Failures,
         true => UnknownPart::Stalls,
         false => UnknownPart::Sample,
     };
-    Ok(Some(ValueRange { low: low - added / measured.samples.max(1) as f64, high, unknown }))
+    let of_all = |ms: f64| ms / measured.samples.max(1) as f64;
+    let (low, high) = (low - of_all(added), high + of_all(failed * REQUEST_LIMIT_MS));
+    Ok(Some(ValueRange { low, high, unknown }))
+}
+
+/// How many of the times that `counted` takes of a metric are of requests that failed: k6 counts these times as any other, and
+/// a request that was never sent with 0 ms. Where the metric does not tell them apart, as many as failed in all.
+pub(super) fn of_failed_requests(
+    run: &dyn Run,
+    measure: &MetricMeasure,
+    counted: impl Fn(&MetricSums) -> u64,
+) -> Result<u64, ReadError> {
+    if !measure.name.starts_with(OF_REQUESTS) || !measure.is_of_times() {
+        return Ok(0);
+    }
+    let (mut failed, mut untold) = (0, 0);
+    for (id, key) in run.metrics().iter().filter(|(_, key)| measure.counts(key)) {
+        let count = counted(&run.metric(*id, run.whole())?);
+        match key.tags.get(EXPECTED_RESPONSE).map(|expected| &**expected) {
+            Some("false") => failed += count,
+            Some(_) => {}
+            None => untold += count,
+        }
+    }
+    let mut all_failed = 0;
+    if untold > 0 {
+        for (id, _) in run.metrics().iter().filter(|(_, key)| *key.name == *REQUESTS_FAILED) {
+            all_failed += run.metric(*id, run.whole())?.nonzero;
+        }
+    }
+    Ok(failed + untold.min(all_failed))
 }
 
 /// How many milliseconds stalls can have added to all values together.

@@ -8,13 +8,10 @@ use figures::RowKey;
 use stats::Proportion;
 use workload::{Comparison, MetricMeasure, MetricStatistic, Objective};
 
-use super::metric::{comparison_of_share, delay_ms, metrics};
+use super::metric::{OF_REQUESTS, comparison_of_share, delay_ms, metrics, of_failed_requests};
 use super::shares::{ShareMeasurement, WrongSide};
 use super::source::MeasureSource;
 use crate::shares::{self, BeyondCounts, Cut, CutPlace, CutTime, ShareQuestion};
-
-/// The beginning of the names of metrics whose values are of single requests.
-const OF_REQUESTS: &str = "http_req";
 
 /// The share that decides a threshold; none where it is not about one, or no value was added.
 ///
@@ -47,6 +44,13 @@ pub(super) fn observe(
     let widening = Widenings {
         attributable_to_generator: classified.attributable_to_generator(source, measure)?,
         dropped_values: classified.dropped_values(source, objective)?,
+        of_failed_requests: match query.wrong_side {
+            WrongSide::Beyond => of_failed_requests(source.run, measure, |sums| {
+                let (beyond, at) = sides(sums, &query, query.cuts[0].time);
+                sums.count - beyond - at
+            })?,
+            _ => 0,
+        },
     };
     Ok(Some(classified.measurement(source, widening)))
 }
@@ -111,6 +115,8 @@ struct Widenings {
     attributable_to_generator: u64,
     /// Values that iterations would have added that were due and never begun, by why.
     dropped_values: [(WideningCause, u64); 3],
+    /// Times within the bound of requests that failed, some of which were never sent.
+    of_failed_requests: u64,
 }
 
 /// Values by their side of the bound.
@@ -254,13 +260,13 @@ impl<'a> ClassifiedValues<'a> {
 
     fn measurement(self, source: &MeasureSource<'_>, widenings: Widenings) -> ShareMeasurement {
         let ClassifiedValues { query, seconds, all, beyond, at, .. } = self;
-        let Widenings { attributable_to_generator, dropped_values } = widenings;
+        let Widenings { attributable_to_generator, dropped_values, of_failed_requests } = widenings;
         let unknown: u64 = dropped_values.iter().map(|(_, values)| values).sum();
         let counts = match query.wrong_side {
             WrongSide::Beyond | WrongSide::Failed => BeyondCounts {
                 arrivals: all + unknown,
                 least: beyond - attributable_to_generator,
-                most: beyond + at + unknown,
+                most: beyond + at + of_failed_requests + unknown,
                 observed: Proportion { part: beyond + at, whole: all },
                 at_bound: at,
             },
@@ -286,7 +292,11 @@ impl<'a> ClassifiedValues<'a> {
                 false => shares::assumed_effect(of_a_second),
             },
         };
-        let widened = [(WideningCause::Perturbed, attributable_to_generator), (WideningCause::AtBound, at)];
+        let widened = [
+            (WideningCause::Perturbed, attributable_to_generator),
+            (WideningCause::AtBound, at),
+            (WideningCause::FailedInMetric, of_failed_requests),
+        ];
         let widened = widened.into_iter().chain(dropped_values).filter(|(_, arrivals)| *arrivals > 0);
         ShareMeasurement {
             decision: question.decide(),

@@ -17,7 +17,7 @@ pub(crate) const RULE: Rule = Rule {
     tests: "For each open scenario and phase with a constant offered rate and at least 6 whole seconds: requests in \
             flight grew in each half of it by more than chance (one-sided, 95 %, by batches of seconds), and in all by \
             at least 10 requests and 1 % of those that were begun.",
-    affects: "objectives on times of that scenario and phase, but a violated one stays violated",
+    affects: "objectives on times of that scenario and phase: they cannot pass, and a FAIL remains",
     why: "A target that answers fewer requests than it is sent makes each wait longer than the one before: the times \
           of such a phase depend on its length, and a pass would not hold in a longer one.",
     next: "Offer less than it answers, or find out what limits it; `plimsoll capacity` searches for what it can do.",

@@ -15,7 +15,7 @@ pub(crate) const RULE: Rule = Rule {
     severity: Severity::Caution,
     tests: "Fewer than 50 % of the arrivals that were due in a phase succeeded, or of those of one endpoint \
             in a phase.",
-    affects: "nothing directly: failures count as infinitely slow; it refuses differences between runs of that phase \
+    affects: "nothing directly: failures count as infinitely slow (thresholds of scripts: Q3); it refuses differences between runs of that phase \
               and endpoint",
     why: "The latency of failures is not the latency of a working target.",
     next: "Run the plan with `--once`, and look at the failed exchanges in the report.",

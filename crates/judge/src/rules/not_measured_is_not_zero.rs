@@ -9,8 +9,8 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::Q9,
     title: "not-measured-is-not-zero",
     severity: Severity::Invalid,
-    tests: "A profile was captured while the target took no samples for it; where the target does not report \
-            whether it did, it is a caution.",
+    tests: "The profiler was switched off in the target, so that the profile is empty; where the target does not \
+            report whether it was, it is a caution.",
     affects: "conclusions from an empty profile: no contention, no allocation",
     why: "A profiler that is off records nothing, whatever happens.",
     next: "Switch it on in the target: in Go, `runtime.SetMutexProfileFraction` and \

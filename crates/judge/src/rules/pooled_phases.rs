@@ -15,7 +15,7 @@ pub(crate) const RULE: Rule = Rule {
     tests: "One objective covers phases, scenarios or endpoints of at least 100 observations each whose \
             failure rates differ by more than 1 percentage point or whose medians differ by more than a \
             factor of 2, and not each of them separately has the result of all of them together.",
-    affects: "nothing directly: the objective is decided for the pool that it asks for",
+    affects: "nothing directly: the objective is still judged over all of them together",
     why: "A percentile over two different groups describes neither: it is just another percentile of the slower group.",
     next: "State the objective for one phase and one endpoint: `p95(list, phase = steady) < 50ms`.",
     affected: AffectedClaims::Named,

@@ -1,6 +1,6 @@
-//! Q3: a number about successes alone.
+//! Q3: a number about successes alone, or one in which failures look like fast successes.
 
-use evidence::{Finding, RuleId, Severity, Verdict};
+use evidence::{Finding, RuleId, Severity, Verdict, WideningCause};
 use workload::{Measure, Statistic};
 
 use crate::facts::{Facts, MeasuredObjective};
@@ -14,9 +14,12 @@ pub(crate) const RULE: Rule = Rule {
     tests: "An objective on a mean, lowest or highest time covers successes only. It is inconclusive where \
             it would have another result if the failed and dropped arrivals had taken no time, or their \
             whole time limit; otherwise more than 0.1 % of them are a caution. Quantiles count them as \
-            infinitely slow instead.",
-    affects: "objectives on `avg`, `min` and `max` of times",
-    why: "A number about successes contains nothing about failures.",
+            infinitely slow instead. A script's threshold on the times of requests counts failed requests as k6 does, \
+            with the time until they failed, which is 0 where nothing was sent: it is invalid where it would have \
+            another result if they were infinitely slow.",
+    affects: "objectives on `avg`, `min` and `max` of times, and thresholds on the times of requests",
+    why: "A number about successes contains nothing about failures, and the time until a request failed is no \
+          response time.",
     next: "State a quantile, which counts failures, and a bound on `error_rate` beside it.",
     affected: AffectedClaims::Named,
     check: Check::Run(check),
@@ -29,12 +32,34 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
     facts.objectives.iter().filter_map(|measured| survivors(facts, measured)).collect()
 }
 
+/// Of a threshold that counts times of failed requests.
+fn failures_as_times(measured: &MeasuredObjective<'_>) -> Option<Finding> {
+    let share = measured.observed.share.as_ref()?;
+    let failed = share.widened_by.iter().find(|widening| widening.cause == WideningCause::FailedInMetric)?;
+    let part = failed.arrivals as f64 / share.question.counts.arrivals.max(1) as f64;
+    let severity = match measured.verdict() {
+        Verdict::Invalid => Severity::Invalid,
+        Verdict::Inconclusive => Severity::Inconclusive,
+        _ if part > SURVIVORS_CAUTION => Severity::Caution,
+        _ => return None,
+    };
+    let what = format!(
+        "{} of {} values of `{}` are of requests that failed, which k6 counts with the time until they failed: 0 where nothing \
+         was sent.",
+        brief::count(failed.arrivals),
+        brief::count(share.question.counts.arrivals),
+        measured.objective.source,
+    );
+    let figures = [("of failed requests", part * 100.0, "%"), ("threshold", SURVIVORS_CAUTION * 100.0, "%")];
+    Some(with_figures(RULE.finding(severity, measured.scope(), what), &figures))
+}
+
 fn survivors(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Option<Finding> {
     let (Measure::ResponseTime(statistic)
     | Measure::ServiceTime(statistic)
     | Measure::IterationTime(statistic)) = measured.objective.measure
     else {
-        return None;
+        return failures_as_times(measured);
     };
     if matches!(statistic, Statistic::Quantile(_)) {
         return None;

@@ -25,13 +25,13 @@ fn a_rule_is_explained_in_full() {
     Q3 survivors-only (inconclusive)
 
     What it tests
-      An objective on a mean, lowest or highest time covers successes only. It is inconclusive where it would have another result if the failed and dropped arrivals had taken no time, or their whole time limit; otherwise more than 0.1 % of them are a caution. Quantiles count them as infinitely slow instead.
+      An objective on a mean, lowest or highest time covers successes only. It is inconclusive where it would have another result if the failed and dropped arrivals had taken no time, or their whole time limit; otherwise more than 0.1 % of them are a caution. Quantiles count them as infinitely slow instead. A script's threshold on the times of requests counts failed requests as k6 does, with the time until they failed, which is 0 where nothing was sent: it is invalid where it would have another result if they were infinitely slow.
 
     What it affects
-      objectives on `avg`, `min` and `max` of times
+      objectives on `avg`, `min` and `max` of times, and thresholds on the times of requests
 
     Why it matters
-      A number about successes contains nothing about failures.
+      A number about successes contains nothing about failures, and the time until a request failed is no response time.
 
     What to do
       State a quantile, which counts failures, and a bound on `error_rate` beside it.

@@ -17,7 +17,7 @@ pub(crate) const RULE: Rule = Rule {
             with the effective sample size, which follows from how much the share varies between batches: \
             of a sixth of a run below a minute, then 10 s, and a twentieth of a run longer than 200 s. With none beyond \
             the bound, or fewer than 6 batches, the arrivals of 0.1 s (3 at least) count as one in an objective on a \
-            quantile, ten in others. Where what misses the bound comes and goes over more than a fifteenth of the run, the \
+            quantile, ten in others; no upper limit is below the one that none beyond the bound would have. Where what misses the bound comes and goes over more than a fifteenth of the run, the \
             finding says that the run is too short for changes so slow.",
     affects: "that objective",
     why: "The sample is too small: the next run may be on the other side of what is allowed.",

@@ -19,8 +19,8 @@ pub(crate) const RULE: Rule = Rule {
     title: "warm-up-included",
     severity: Severity::Invalid,
     tests: "Whether the target was still warming up when the phase began. The steady state of an endpoint begins \
-            in the second from which p50, p95, the rate and the share of successes each stay at one level: \
-            within 5 %, without drift, for at least 60 s and at least half of the phase. If it does not begin in \
+            in the first second from which p50, p95, the rate and the share of successes stay within 5 % of one level, \
+            without drift, for 60 s or longer and for half of the phase or longer. If it does not begin in \
             the first second, that is a caution. If an objective on a quantile has another result without the \
             seconds before it, and the quantile changes by more than 2.5 %, that objective is invalid. In a \
             comparison both runs are cut at the later of their two beginnings, and the values from there on are \

@@ -197,3 +197,32 @@ proptest! {
         prop_assert!(larger.decide().answer != ShareAnswer::Fail || question.decide().answer == ShareAnswer::Fail);
     }
 }
+
+/// Six failures in 1,500 requests, each in a second of its own: the printed sizes make the printed limits.
+#[test]
+fn the_sample_that_makes_the_upper_limit_is_named() {
+    let failing = |nth: usize| if nth.is_multiple_of(5) { 1 } else { 0 };
+    let seconds = (0..30).map(|nth| Proportion { part: failing(nth), whole: 50 }).collect();
+    let counts = BeyondCounts {
+        arrivals: 1_500,
+        least: 6,
+        most: 6,
+        observed: Proportion { part: 6, whole: 1_500 },
+        at_bound: 0,
+    };
+    let question = ShareQuestion {
+        counts,
+        at_bound: Cut { place: CutPlace::NearBound, seconds },
+        other_cuts: Vec::new(),
+        allowed: 0.01,
+        confidence: CONFIDENCE,
+        assumed_effect: 10.0,
+    };
+    let decision = question.decide();
+    let sample = decision.sample_without_any.unwrap();
+    assert!((sample - 150.0).abs() < 1e-9, "ten count as one: {sample}");
+    // None of 150: 1 − 0.05^(1/150).
+    assert!((decision.limits.upper - (1.0 - 0.05_f64.powf(1.0 / 150.0))).abs() < 1e-9, "{decision:?}");
+    let many = question.times_as_many(100.0).decide();
+    assert_eq!(many.sample_without_any, None, "six hundred show how they cluster: {many:?}");
+}

@@ -217,3 +217,31 @@ fn dropped_iterations_are_counted_though_no_metric_has_them() {
     assert_eq!(claims(&run), [(Verdict::Pass, Some(true)), (Verdict::Fail, Some(false))]);
     assert_eq!(run.judge().claims[0].samples, 120);
 }
+
+/// Requests that failed are in k6's times as any other value, and those that were never sent as 0 ms.
+#[test]
+fn times_of_failed_requests_do_not_meet_a_threshold() {
+    let run = |succeeded: usize, failed: usize| {
+        let mut run = TestRun::new().offer("steady", "list", Load::ok(100));
+        let key = |expected: &str| MetricKey {
+            tags: BTreeMap::from([("expected_response".into(), expected.into())]),
+            ..key("http_req_duration", MetricKind::Trend)
+        };
+        for second in 10..70 {
+            (0..succeeded).for_each(|_| run.run.add_to_metric(&key("true"), second, 20.0));
+            (0..failed).for_each(|_| run.run.add_to_metric(&key("false"), second, 0.0));
+        }
+        let run = asked(run, "http_req_duration", P95, Bound(Comparison::Below, 50.0));
+        asked(run, "http_req_duration", MetricStatistic::Mean, Bound(Comparison::Below, 50.0))
+    };
+    assert_eq!(claims(&run(99, 0)), [(Verdict::Pass, Some(true)); 2]);
+    assert_eq!(claims(&run(99, 1))[0], (Verdict::Pass, Some(true)), "as infinitely slow they are 1 % of 5 %");
+    insta::assert_snapshot!(run(2, 98).verdict(), @r"
+    INVALID: 1 of 2 thresholds is not answered by this evidence: http_req_duration 1. 1 is not decided: http_req_duration 2.
+    INVALID http_req_duration 1
+      0 µs over 6,000 observations: 0 of 6,000 took 50 ms or longer; the true share is 0 % to 98.8 %, and 5 % is allowed (95 % confidence, effective sample size 700; 5,880 of requests that failed count as unknown).
+      Q3 survivors-only (invalid): 5,880 of 6,000 values of `http_req_duration` are of requests that failed, which k6 counts with the time until they failed: 0 where nothing was sent.
+    INCONCLUSIVE http_req_duration 2
+      400 µs over 6,000 observations: between 400 µs and 58.8 s, against < 50 ms.
+    ");
+}

@@ -67,9 +67,14 @@ impl TestRequests {
         self.is_failed.load(Ordering::Relaxed)
     }
 
-    /// The URL of the first request that could not be sent; none where any was sent.
-    pub fn all_unsent(&self) -> Option<&str> {
-        self.unsent.get().map(String::as_str).filter(|_| !self.has_sent.load(Ordering::Relaxed))
+    /// The URL of the first request that could not be sent.
+    pub fn first_unsent(&self) -> Option<&str> {
+        self.unsent.get().map(String::as_str)
+    }
+
+    /// Whether any request was sent.
+    pub fn has_sent(&self) -> bool {
+        self.has_sent.load(Ordering::Relaxed)
     }
 
     pub(crate) fn mark_sent(&self) {

@@ -70,7 +70,7 @@ pub fn slos_for(workload: &Workload, texts: &[String]) -> Result<Vec<Objective>,
     for (number, text) in (1..).zip(texts) {
         let name = if texts.len() == 1 { "slo".to_owned() } else { format!("slo {number}") };
         let parsed = objective::parse_among(&name, text, &|name| known.is_endpoint(name));
-        let slo = parsed.map_err(|error| error.to_string())?;
+        let slo = parsed.map_err(|error| format!("'{text}': {}", error.message))?;
         if let Some(wrong) = wrong(&slo, &known).into_iter().next() {
             return Err(format!("{text}: {wrong}"));
         }

@@ -39,7 +39,7 @@ pub(super) fn read_of_script(root: &Section<'_>, workload: &Workload) -> Vec<Obj
     read_among(root, &KnownNames::collect(workload))
 }
 
-/// The objectives that options `--objective` give, about a workload whose steps are known; those of scripts and imports are
+/// The objectives that options `--objective` give, each named by its text, about a workload whose steps are known; those of scripts and imports are
 /// not.
 ///
 /// # Errors
@@ -48,12 +48,16 @@ pub fn asked(workload: &Workload, asks: &[String]) -> Result<Vec<Objective>, Pla
     let endpoints: BTreeSet<String> = workload.steps().map(|step| step.name.clone()).collect();
     let endpoints = Some(endpoints).filter(|endpoints| !endpoints.is_empty());
     let known = KnownNames { endpoints, ..KnownNames::collect(workload) };
-    let mut objectives = Vec::new();
-    for (at, text) in (workload.objectives.len() + 1..).zip(asks) {
+    let mut objectives: Vec<Objective> = Vec::new();
+    for text in asks {
+        let name = text.trim();
+        if workload.objectives.iter().chain(&objectives).any(|known| known.name == name) {
+            continue;
+        }
         let issues = Issues::new("--objective", text);
         let span = 0..text.len();
         let is_endpoint = |name: &str| workload.steps().any(|step| step.name == name);
-        let parsed = objective::parse_among(&format!("objective-{at}"), text, &is_endpoint);
+        let parsed = objective::parse_among(name, text, &is_endpoint);
         if let Some(objective) = issues.check_lines(&span, parsed) {
             known.check(&objective, &issues, &span);
             objectives.push(objective);

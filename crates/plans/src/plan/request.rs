@@ -107,6 +107,10 @@ fn read_body(reader: &mut StepReader<'_, '_>, headers: &mut Vec<(String, Templat
     match (reader.section.get("json"), reader.section.get("body")) {
         (Some(json), None) => {
             reader.inner_templates(&json)?;
+            if json.is_text() && json.text().is_some_and(|text| text.trim_start().starts_with(['{', '['])) {
+                json.wrong("`json` is a value of TOML: write `json = { id = 7 }`, or `body = '{\"id\": 7}'` for a text that is JSON");
+                return None;
+            }
             if !headers.iter().any(|(name, _)| name == "content-type") {
                 headers.push(("content-type".to_owned(), Template::literal("application/json")));
             }

@@ -133,6 +133,10 @@ impl<'a> Section<'a> {
     /// The tables of an array of tables: `[[key]]`.
     pub(super) fn tables(&self, key: &'static str, what: &str) -> Vec<Section<'a>> {
         let Some(item) = self.get(key) else { return Vec::new() };
+        if item.is_table() {
+            item.wrong(format!("`{key}` is a list: write `[[…{key}]]` with two brackets above each"));
+            return Vec::new();
+        }
         item.items().iter().filter_map(|entry| entry.section(what)).collect()
     }
 

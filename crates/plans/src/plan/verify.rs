@@ -108,6 +108,12 @@ impl ValueNames<'_> {
             }
             let columns = table.columns();
             let hint = match nearest(column, columns.iter().map(String::as_str)) {
+                _ if columns.len() == 1 && columns[0].contains([';', '\t']) => {
+                    format!(
+                        "its only column is `{}`: columns are separated by commas",
+                        columns[0].replace('\t', "\\t")
+                    )
+                }
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("it has `{}`", columns.join("`, `")),
             };
@@ -120,6 +126,9 @@ impl ValueNames<'_> {
         } else {
             let known = self.data.names.iter().map(String::as_str);
             let hint = match nearest(set, known) {
+                _ if set.eq_ignore_ascii_case("env") => {
+                    format!("a variable of the environment is `${{env.{column}}}`")
+                }
                 _ if set == "data" => "columns are `${NAME.column}`, without `data.`".to_owned(),
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("add `[data.{set}]`"),

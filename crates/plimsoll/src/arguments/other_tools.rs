@@ -1,6 +1,7 @@
 //! Command lines as users of other load generators type them, each with what to write here. What would be understood as something
 //! else, such as a duration as a body, is refused.
 
+mod calls;
 mod divided;
 mod locust;
 mod tables;
@@ -25,6 +26,12 @@ pub(super) fn hint(arguments: &[OsString]) -> Option<String> {
     let (verb, rest) = words.split_first()?;
     let next = rest.iter().skip(1).map(|word| Some(*word)).chain([None]);
     let each = rest.iter().copied().zip(next);
+    if *verb != "report" && rest.iter().any(|word| word.split('=').next() == Some("--card")) {
+        return Some(
+            "a card is made of a run file: `plimsoll report RUN --card FILE.svg`, or FILE.png or FILE.md"
+                .to_owned(),
+        );
+    }
     let mut hints: Vec<String> = match *verb {
         "http" | "grpc" => each.filter_map(|(option, value)| ad_hoc(verb, option, value)).collect(),
         "run" => of_run(rest).into_iter().collect(),
@@ -34,9 +41,10 @@ pub(super) fn hint(arguments: &[OsString]) -> Option<String> {
         "ab" if is_of_apache(rest) => vec![AB_OF_APACHE.to_owned()],
         verb => rest.iter().filter_map(|word| of_other_verbs(verb, word)).collect(),
     };
-    if let Some(call) = rest.first().filter(|_| *verb == "grpc").and_then(|first| joined_call(first)) {
+    if let Some(call) = rest.first().filter(|_| *verb == "grpc").and_then(|first| calls::joined(first)) {
         hints.push(call);
     }
+    hints.extend(calls::reversed(rest).filter(|_| *verb == "grpc"));
     hints.extend(divided::hints(rest));
     if let Some(locust) = locust::hint(&words) {
         hints = vec![locust];
@@ -171,14 +179,6 @@ fn of_other_verbs(verb: &str, word: &str) -> Option<String> {
     OF_OTHER_VERBS.iter().find(is_it).map(|(.., why)| format!("`{verb}` has no option `{option}`: {why}"))
 }
 
-/// `HOST:PORT/SERVICE/METHOD`, which are two arguments.
-fn joined_call(address: &str) -> Option<String> {
-    let scheme = address.find("://").map_or(0, |at| at + 3);
-    let (authority, call) = address[scheme..].split_once('/').filter(|(_, call)| call.contains('/'))?;
-    let (scheme, authority, call) = (&address[..scheme], visible(authority), visible(call));
-    Some(format!("address and method are two arguments: `plimsoll grpc {scheme}{authority} {call}`"))
-}
-
 fn of_list(table: &[(&[&'static str], &'static str)], option: &str) -> Option<&'static str> {
     table.iter().find(|(options, _)| options.contains(&option)).map(|(_, why)| *why)
 }
@@ -201,6 +201,10 @@ fn is_number(text: &str) -> bool {
 fn of_run(words: &[&str]) -> Option<String> {
     let before = std::iter::once("").chain(words.iter().copied());
     before.zip(words).find_map(|(before, word)| match (before, is_url(word)) {
+        ("--workers", _) if word.contains(':') => Some(format!(
+            "`--workers` is a number of processes here; workers elsewhere are `--worker {}`",
+            visible(word)
+        )),
         ("--target", true) => {
             let url = workload::redact::shown_address(word);
             Some(format!("a target has a name in the plan: `--target NAME={}`", visible(&url)))

@@ -22,6 +22,10 @@ use crate::replaced;
 pub(crate) fn parse() -> Arguments {
     let arguments = || with_live_address(with_whole_curl(std::env::args_os().collect()));
     let given = || with_script_verb(with_http_verb(arguments()));
+    if given().len() < 2 {
+        FIRST_COMMANDS.lines().for_each(screen::note);
+        std::process::exit(USAGE);
+    }
     let usage = if is_script_verb(&given()) { UNREADABLE_FLAGS } else { USAGE };
     if let Some(hint) = refused(&given()) {
         hint.lines().for_each(|line| screen::note(format_args!("plimsoll: {line}")));
@@ -80,6 +84,18 @@ pub(crate) fn parse() -> Arguments {
     }
 }
 
+/// What is said where nothing is asked for.
+const FIRST_COMMANDS: &str = "\
+Usage: plimsoll URL [OPTIONS]
+       plimsoll VERB [OPTIONS]
+
+  plimsoll http://127.0.0.1:8000/       load a URL: 200 requests, 50 at a time
+  plimsoll new http://127.0.0.1:8000/   write a plan to begin with
+  plimsoll run plan.toml                offer the load of a plan or of a k6 script, and give a verdict
+  plimsoll report run.plimsoll          report a run again, as text, HTML, Markdown, JSON or JUnit
+
+`plimsoll --help` lists all verbs, `plimsoll VERB --help` their options; `plimsoll help plan` describes plans.";
+
 fn parsed(given: Vec<OsString>) -> Result<(Arguments, ArgMatches), clap::Error> {
     let matches = groups::grouped(Arguments::command()).try_get_matches_from(given)?;
     Ok((Arguments::from_arg_matches(&matches)?, matches))
@@ -120,6 +136,9 @@ fn refused(arguments: &[OsString]) -> Option<String> {
         return Some(format!("a plan or script is run by `plimsoll run {}`", visible(verb)));
     }
     let command = Arguments::command();
+    if let Some(hint) = option_of_curl(arguments) {
+        return Some(hint);
+    }
     let is_known = verb == "help" || verb.starts_with('-') || command.find_subcommand(verb).is_some();
     let listed = command.get_subcommands().filter(|verb| !verb.is_hide_set()).map(clap::Command::get_name);
     if is_known { other_tools::hint(arguments) } else { other_tools::unknown_verb(verb, listed) }
@@ -129,6 +148,18 @@ fn refused(arguments: &[OsString]) -> Option<String> {
 const SCRIPT_ENDINGS: [&str; 5] = ["js", "mjs", "cjs", "tar", "ts"];
 /// The exit code of k6 for flags that cannot be read.
 const UNREADABLE_FLAGS: i32 = 255;
+
+/// A hint where an option of `new` is behind the command of curl, whose option it then is.
+fn option_of_curl(arguments: &[OsString]) -> Option<String> {
+    let is_new = arguments.get(1).is_some_and(|verb| verb == "new");
+    let curl = arguments.iter().position(|word| word == "curl").filter(|_| is_new)?;
+    let plan = arguments[curl..].windows(2).find(|pair| {
+        ["-o", "--output"].iter().any(|option| pair[0] == *option)
+            && Path::new(&pair[1]).extension().is_some_and(|ending| ending == "toml")
+    })?;
+    let name = plan[1].to_string_lossy();
+    Some(format!("`-o` behind `curl` is an option of curl: `plimsoll new -o {} curl …`", visible(&name)))
+}
 
 /// The command line, in which `new curl …` has all that follows as words of the curl command.
 fn with_whole_curl(mut arguments: Vec<OsString>) -> Vec<OsString> {
@@ -159,6 +190,14 @@ fn with_live_address(mut arguments: Vec<OsString>) -> Vec<OsString> {
     arguments
 }
 
+/// Whether this is `HOST:PORT`, with a path or without.
+fn is_address(word: &OsString) -> bool {
+    let word = word.to_string_lossy();
+    let authority = word.split(['/', '?']).next().unwrap_or_default();
+    let parts = authority.rsplit_once(':').filter(|(host, _)| !host.is_empty() && !host.starts_with('-'));
+    parts.is_some_and(|(_, port)| !port.is_empty() && port.chars().all(|c| c.is_ascii_digit()))
+}
+
 /// The command line, in which a URL without a verb is what `http` loads.
 fn with_http_verb(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let is_url = |argument: &OsString| {
@@ -167,8 +206,8 @@ fn with_http_verb(mut arguments: Vec<OsString>) -> Vec<OsString> {
     };
     let first = arguments.get(1).map(|first| first.to_string_lossy().into_owned()).unwrap_or_default();
     let has_address = match first.starts_with('-') {
-        // Options before a URL.
-        true => arguments.iter().any(is_url),
+        // Options before a URL, or before an address, which comes last.
+        true => arguments.iter().any(is_url) || arguments.last().is_some_and(is_address),
         // No verb has a colon.
         false => first.contains(':'),
     };

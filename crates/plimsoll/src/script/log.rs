@@ -89,14 +89,58 @@ impl ScriptLog {
 const END: LogLine = LogLine { level: Level::Debug, text: String::new(), fields: Vec::new() };
 
 fn print_all(lines: &Receiver<LogLine>, waiting: &Waiting) {
+    let mut repeated = Repeated::default();
     for line in lines {
         if line == END {
+            // That standard error was closed is not a failure.
+            let _ = repeated.left_out().try_for_each(|text| screen::print(&text));
             return;
         }
-        let text = printed(&line);
         waiting.bytes.fetch_sub(bytes_of(&line), Ordering::Relaxed);
-        // That standard error was closed is not a failure.
-        let _ = screen::print(&text);
+        if repeated.is_printed(&line) {
+            let _ = screen::print(&printed(&line));
+        }
+    }
+}
+
+/// Counts the warnings and errors of a run that are the same: a target that is gone makes one a request.
+#[derive(Default)]
+struct Repeated(Vec<(LogLine, u64)>);
+
+impl Repeated {
+    /// So many of one are printed.
+    const PRINTED: u64 = 10;
+    /// So many different ones are told apart; of others every line is printed.
+    const DIFFERENT: usize = 100;
+
+    /// Whether this line is printed. What a script prints by itself is not left out.
+    fn is_printed(&mut self, line: &LogLine) -> bool {
+        let is_own = line.fields.iter().any(|(name, value)| *name == "source" && value == "console");
+        if is_own || !matches!(line.level, Level::Warning | Level::Error) {
+            return true;
+        }
+        match self.0.iter_mut().find(|(known, _)| known == line) {
+            Some((_, count)) => {
+                *count += 1;
+                *count <= Repeated::PRINTED
+            }
+            None => {
+                if self.0.len() < Repeated::DIFFERENT {
+                    self.0.push((line.clone(), 1));
+                }
+                true
+            }
+        }
+    }
+
+    /// What was left out, in the order in which it came first.
+    fn left_out(&self) -> impl Iterator<Item = TerminalText> {
+        let more = self.0.iter().filter(|(_, count)| *count > Repeated::PRINTED);
+        more.map(|(line, count)| {
+            let mut text = printed(line);
+            text.line(format_args!("  | {} more like this were left out", count - Repeated::PRINTED));
+            text
+        })
     }
 }
 
@@ -157,6 +201,26 @@ mod tests {
         let expected =
             "INFO body:\n  | plimsoll-run-file sha256=00 bytes=1 exit=0\n  |\n\tat f (s.js:1)\n  | PASS\n";
         assert_eq!(printed.to_string(), expected);
+    }
+
+    #[test]
+    fn repeated_warnings_are_printed_ten_times_and_counted() {
+        let warning = |url: &str| LogLine {
+            level: Level::Warning,
+            text: "Request Failed".to_owned(),
+            fields: vec![("error", format!("Get {url}: refused"))],
+        };
+        let own = LogLine { fields: vec![("source", "console".to_owned())], ..warning("/") };
+        let mut repeated = Repeated::default();
+        let lines = [warning("/a"), warning("/b"), own];
+        let printed = lines.map(|line| (0..40).filter(|_| repeated.is_printed(&line)).count());
+        assert_eq!(printed, [10, 10, 40]);
+        let left_out: String = repeated.left_out().map(|text| text.to_string()).collect();
+        assert_eq!(
+            left_out,
+            "WARN Request Failed  error=\"Get /a: refused\"\n  | 30 more like this were left out\n\
+             WARN Request Failed  error=\"Get /b: refused\"\n  | 30 more like this were left out\n"
+        );
     }
 
     #[test]

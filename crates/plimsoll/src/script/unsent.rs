@@ -1,4 +1,4 @@
-//! Runs of scripts in which no request could be sent: k6 succeeds, and nothing was tested.
+//! Requests of scripts that could not be sent: k6 goes on, and what they were for was not tested.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,11 @@ use workload::redact::shown_address;
 
 use crate::arguments::ScriptArguments;
 
-/// FAIL of a run in which none could be sent, which is said with the variables that are not set; none of any other run.
+/// FAIL of a run in which none could be sent, none of any other. Where any could not, that is said with the variables that are not
+/// set.
 pub(super) fn verdict(loaded: &LoadedScript, arguments: &ScriptArguments) -> Option<Verdict> {
-    let url = loaded.script.requests().all_unsent()?;
-    let url = shown_address(url);
+    let requests = loaded.script.requests();
+    let url = shown_address(requests.first_unsent()?);
     let text = std::fs::read_to_string(&arguments.script).unwrap_or_default();
     let is_set = |name: &str| {
         let given = arguments.env.iter().any(|pair| pair.split('=').next() == Some(name));
@@ -24,8 +25,10 @@ pub(super) fn verdict(loaded: &LoadedScript, arguments: &ScriptArguments) -> Opt
         true => "the log says why".to_owned(),
         false => format!("the script reads variables that are not set: {}", unset.join(" ")),
     };
-    screen::note(format_args!("no request could be sent (`{}`): {next}", visible(&url)));
-    (!arguments.k6_exit_codes).then_some(Verdict::Fail)
+    let has_sent = requests.has_sent();
+    let which = if has_sent { "some requests could not be sent" } else { "no request could be sent" };
+    screen::note(format_args!("{which} (`{}`): {next}", visible(&url)));
+    (!has_sent && !arguments.k6_exit_codes).then_some(Verdict::Fail)
 }
 
 /// The variables that a script reads, each once.

@@ -240,10 +240,10 @@ fn a_server_without_http2_is_named() {
         .plimsoll(&["http", &url, "--http2"])
         .exits_with(2)
         .stderr_contains(&["does not speak HTTP/2 on this port", "without `--http2`"]);
-    folder
-        .plimsoll(&["grpc", &target.addr().to_string()])
-        .exits_with(2)
-        .stderr_contains(&["does not speak HTTP/2 on this port, as gRPC needs", &format!("`plimsoll {url}`")]);
+    folder.plimsoll(&["grpc", &target.addr().to_string()]).exits_with(2).stderr_contains(&[
+        "does not speak HTTP/2 on this port, as gRPC needs",
+        &format!("`plimsoll {url}`"),
+    ]);
 }
 
 /// Each command says which scheme the port wants; a port of another server is named too.

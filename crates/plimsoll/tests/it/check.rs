@@ -51,7 +51,7 @@ fn each_objective_has_its_requests_and_what_it_needs() {
       buy_tail  300, needs 8,985: 29 min 57 s at this rate
       rate      1,200
 
-    warning: `buy_tail` cannot be shown by 300 requests: even if none misses its bound it needs 2,995, or 8,985 while 3 requests count as one, until a run shows how much they vary together; plan 29 min 57 s at this rate, or a higher rate
+    warning: `buy_tail` will stay undecided: it gets 300 requests and needs about 8,985, even if none misses its bound; plan 29 min 57 s at this rate, or a higher rate
     ");
 }
 
@@ -82,31 +82,31 @@ cpu = "mean(cpu, target = web) < 0.5"
 "#,
     );
     insta::assert_snapshot!(printed, @r"
-      times       975, needs 177: 13 s at this rate
-      service     300, needs 897: 3 min at this rate
-      whole       100, needs 177: 18 s at this rate
-      errors      1,200, needs 2,990: 2 min 30 s at this rate
-      no_errors   1,200, none of which may be beyond its bound
-      good        1,200
-      good_lists  900
-      too_good    1,200
-      rate        300
-      checks      1,300, needs 2,990: 2 min 41 s at this rate
-      mean        975
-      cpu         not about requests
+        times       975, needs 177: 13 s at this rate
+        service     300, needs 897: 3 min at this rate
+        whole       100, needs 177: 18 s at this rate
+        errors      1,200, needs 2,990: 2 min 30 s at this rate
+        no_errors   1,200, none of which may be beyond its bound
+        good        1,200
+        good_lists  900
+        too_good    1,200
+        rate        300
+        checks      1,300, needs 2,990: 2 min 41 s at this rate
+        mean        975
+        cpu         not about requests
 
-    warning: `service` may stay undecided: it gets 300 requests and needs 897, even if none misses its bound: 3 requests count as one until a run shows how much they vary together; plan 3 min at this rate, or a higher rate
+      warning: `service` may stay undecided: it gets 300 requests and needs about 897, even if none misses its bound; plan 3 min at this rate, or a higher rate
 
-    warning: `whole` may stay undecided: it gets 100 requests and needs 177, even if none misses its bound: 3 requests count as one until a run shows how much they vary together; plan 18 s at this rate, or a higher rate
+      warning: `whole` may stay undecided: it gets 100 requests and needs about 177, even if none misses its bound; plan 18 s at this rate, or a higher rate
 
-    warning: `errors` may stay undecided: it gets 1,200 requests and needs 2,990, even if none misses its bound: 10 requests count as one until a run shows how much they vary together; plan 2 min 30 s at this rate, or a higher rate
+      warning: `errors` may stay undecided: it gets 1,200 requests and needs about 2,990, even if none misses its bound; plan 2 min 30 s at this rate, or a higher rate
 
-    warning: `checks` may stay undecided: it gets 1,300 requests and needs 2,990, even if none misses its bound: 10 requests count as one until a run shows how much they vary together; plan 2 min 41 s at this rate, or a higher rate
+      warning: `checks` may stay undecided: it gets 1,300 requests and needs about 2,990, even if none misses its bound; plan 2 min 41 s at this rate, or a higher rate
 
-    warning: `too_good` cannot be met: it asks for more completions a second than the 20.00/s that the plan offers
+      warning: `too_good` cannot be met: it asks for more completions a second than the 20.00/s that the plan offers
 
-    warning: `rate` cannot be met: it asks for more completions a second than the 5.000/s that the plan offers
-    ");
+      warning: `rate` cannot be met: it asks for more completions a second than the 5.000/s that the plan offers
+      ");
 }
 
 #[test]

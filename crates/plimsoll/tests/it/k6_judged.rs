@@ -299,3 +299,26 @@ fn the_time_of_a_script_is_part_of_its_iteration_and_of_no_request() {
     let what = findings.iter().find(is_about_the_script).unwrap_or_else(|| panic!("{findings:#?}"));
     assert!(what["what"].as_str().unwrap().to_lowercase().contains("the script held"), "{what:#}");
 }
+
+/// k6 counts the times of requests that failed as any other, and passes. Plimsoll gives no verdict on such times.
+#[test]
+fn times_of_refused_requests_do_not_pass_a_threshold() {
+    let refusing = crate::command::refusal();
+    let script = format!(
+        "import http from 'k6/http';
+         export const options = {{ iterations: 400, vus: 4, thresholds: {{ http_req_duration: ['p(95)<20000'] }} }};
+         export default function () {{ http.get(`${{__ENV.BASE}}/a`); http.get('http://{}/b'); }}",
+        refusing.addr()
+    );
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let folder = TestFolder::new("");
+    folder.write("script.js", script);
+    let base = format!("BASE=http://{}", target.addr());
+    let ran = folder.plimsoll(&["run", "script.js", "-e", &base, "--quiet", "--evidence", "run.plimsoll"]);
+    ran.exits_with(0).stdout_contains(&["INCONCLUSIVE", "400 of requests that failed count as unknown"]);
+    let refusals = ran.stderr.matches("WARN Request Failed").count();
+    assert_eq!(refusals, 11, "ten, and one with the number of the others: {}", ran.stderr);
+    ran.stderr_contains(&["390 more like this were left out"]);
+    folder.plimsoll(&["report", "run.plimsoll", "--json", "again.json"]);
+    assert_eq!(folder.json("again.json")["verdict"], "INCONCLUSIVE");
+}

@@ -79,6 +79,39 @@ fn each_step_is_sent_once_before_the_load_and_every_failure_is_shown() {
     assert!(folder.files(".plimsoll").is_empty());
 }
 
+/// A target that fails now and then is loaded: the objectives say how often it may.
+#[test]
+fn a_step_that_fails_once_with_a_server_error_is_sent_again_before_the_load() {
+    let sent = std::sync::atomic::AtomicU64::new(0);
+    let first_fails = Behaviour::computed(move || {
+        let is_first = sent.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 0;
+        CannedResponse::new(if is_first { 503 } else { 200 })
+    });
+    let target = testbed::http(first_fails).unwrap();
+    let folder = TestFolder::new(&checked(&open(target.addr(), 1)));
+    folder
+        .plimsoll(&["run", "plan.toml", "--quiet"])
+        .exits_with(0)
+        .stderr_contains(&["`get` failed with a server error and succeeded when sent again"]);
+    assert_eq!(target.requests(), 2 + 50);
+    let always = testbed::http(Behaviour::status(503)).unwrap();
+    folder.write("plan.toml", checked(&open(always.addr(), 1)));
+    folder.plimsoll(&["run", "plan.toml"]).exits_with(2).stderr_contains(&["step `get` failed", "< 503"]);
+    assert_eq!(always.requests(), 3);
+}
+
+#[test]
+fn a_process_id_that_no_process_has_is_named_before_the_load() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let plan = checked(&open(target.addr(), 1)).replacen(
+        "[targets.api]\n",
+        "[targets.api]\nprocess = { pid = 4194303 }\n",
+        1,
+    );
+    let folder = TestFolder::new(&plan);
+    folder.plimsoll(&["run", "plan.toml"]).exits_with(2).stderr_contains(&["no process has the id 4194303"]);
+}
+
 #[test]
 fn a_load_of_failures_stays_possible() {
     let target = testbed::http(Behaviour::status(404)).unwrap();

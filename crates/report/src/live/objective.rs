@@ -52,6 +52,8 @@ pub enum Stage {
     Met,
     /// Its interval is on the wrong side.
     Violated,
+    /// Its interval contains the bound, after too few seconds to say for how long.
+    OpenEarly,
     /// Its interval contains the bound.
     Open {
         /// In so many seconds it is decided, if shares, clusters and arrivals a second stay as they are.
@@ -75,6 +77,7 @@ impl Stage {
             Stage::NothingCounted => "nothing counted yet".to_owned(),
             Stage::Met => "met so far".to_owned(),
             Stage::Violated => "violated so far".to_owned(),
+            Stage::OpenEarly => (if is_stopping { "stays undecided" } else { "not decided yet" }).to_owned(),
             Stage::Open { left_s, .. } if is_stopping || left_s < 0.5 => "stays undecided".to_owned(),
             Stage::Open { decided_in_s: None, .. } => "too close to its bound".to_owned(),
             Stage::Open { decided_in_s: Some(seconds), left_s } if seconds <= left_s => {
@@ -123,6 +126,7 @@ mod tests {
         }
         assert_eq!(open(Some(500.0), 61.0), "needs 8 min, 1 min 1 s left");
         assert_eq!(open(None, 61.0), "too close to its bound");
+        assert_eq!(Stage::OpenEarly.words(false), "not decided yet");
         for decided_in_s in [None, Some(3.0), Some(500.0)] {
             assert_eq!(open(decided_in_s, 0.0), "stays undecided", "no arrival is due any more");
             let stopping = Stage::Open { decided_in_s, left_s: 61.0 }.words(true);

@@ -187,3 +187,31 @@ get = "${shop.url}/"
     let valid = valid.split("[[scenarios.steps]]\nname = \"list\"").next().expect("there is a first part");
     assert_eq!(good(&valid_with(&format!("{valid}{set_up}"))).scenarios[0].setup.len(), 1);
 }
+
+#[test]
+fn what_other_formats_write_is_answered_with_the_toml_of_it() {
+    let base = |step: &str| {
+        format!(
+            "version = 1\n[targets.api]\nurl = \"http://127.0.0.1:1\"\n[[scenarios]]\nname = \"a\"\nexecutor = \"constant-vus\"\n\
+             vus = 1\nduration = \"1s\"\n[[scenarios.steps]]\nname = \"x\"\npost = \"${{api.url}}/\"\n{step}\n"
+        )
+    };
+    for (step, said) in [
+        ("headers = { authorization: \"x\" }", "TOML writes `=` for `:`"),
+        ("timeout: \"1s\"", "TOML writes `=` for `:`"),
+        ("body = “x”", "curly quotes are not quotes in TOML: write `\"`"),
+        ("body = \"{\"id\": 7}\"", "has single ones around it: `'{\"id\": 7}'`"),
+        ("json = \"{id: 7}\"", "write `json = { id = 7 }`"),
+        ("body = \"${ENV.TOK}\"", "a variable of the environment is `${env.TOK}`"),
+        ("[objectives]\nbusy = \"cpu < 80%\"", "write it like `mean(cpu, target = NAME) < 0.8`"),
+    ] {
+        let printed = errors(&base(step), &[]);
+        assert!(printed.contains(said), "{step}: no {said:?} in {printed}");
+    }
+    let one = base("").replace("[[scenarios.steps]]", "[scenarios.steps]");
+    assert!(
+        errors(&one, &[]).contains("`steps` is a list: write `[[…steps]]` with two brackets"),
+        "{}",
+        errors(&one, &[])
+    );
+}

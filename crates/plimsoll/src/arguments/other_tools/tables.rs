@@ -1,7 +1,7 @@
 //! What users of other load generators type, and what is written here.
 
 /// Options of other tools for an ad-hoc run, and those here.
-pub(super) const AD_HOC: [(&str, &str); 18] = [
+pub(super) const AD_HOC: [(&str, &str); 21] = [
     ("--vus", "-c NUMBER"),
     ("--users", "-c NUMBER"),
     ("--concurrent", "-c NUMBER"),
@@ -19,6 +19,9 @@ pub(super) const AD_HOC: [(&str, &str); 18] = [
     ("--total", "-n NUMBER"),
     ("--run-time", "-z DURATION"),
     ("--max-duration", "-z DURATION"),
+    ("--max-time", "-t DURATION"),
+    ("--connect-timeout", "-t DURATION"),
+    ("--spawn-rate", "--ramp DURATION"),
     ("--output-format", "--json FILE"),
 ];
 
@@ -45,7 +48,7 @@ pub(super) const GRPC_ALONE: [(&str, &str); 5] = [
 ];
 
 /// Options that have nothing to ask for here, and why.
-pub(super) const NOT_NEEDED: [(&[&str], &str); 7] = [
+pub(super) const NOT_NEEDED: [(&[&str], &str); 8] = [
     (
         &["--latency", "--latency-correction"],
         "every report has the distribution of latency, and with `-r` each time counts from when its request was due",
@@ -64,11 +67,12 @@ pub(super) const NOT_NEEDED: [(&[&str], &str); 7] = [
         "`--once` sends one request and shows the whole exchange; a status from 400 on is a failure",
     ),
     (&["-l"], "responses may differ in length"),
+    (&["--host", "--url"], "the URL stands alone: `plimsoll URL -c NUMBER -z DURATION`"),
     (&["-j"], "`--json -` prints the report as JSON"),
 ];
 
 /// Long options that vegeta and hey have with one hyphen, and those here.
-pub(super) const ONE_HYPHEN: [(&str, &str); 14] = [
+pub(super) const ONE_HYPHEN: [(&str, &str); 15] = [
     ("duration", "-z DURATION"),
     ("rate", "-r RATE"),
     ("body", "-D FILE"),
@@ -79,6 +83,7 @@ pub(super) const ONE_HYPHEN: [(&str, &str); 14] = [
     ("max-workers", "-c NUMBER"),
     ("targets", "--targets FILE"),
     ("insecure", "--insecure"),
+    ("plaintext", "HOST:PORT, which is cleartext,"),
     ("http2", "--http2"),
     ("h2", "--http2"),
     ("output", "-o FILE"),
@@ -198,7 +203,10 @@ pub(super) const OF_OTHER_VERBS: [(&[&str], &[&str], &str); 10] = [
 pub(super) const VERBS: [(&[&str], &str); 12] = [
     (&["test", "start", "exec", "execute", "go"], "plimsoll run PLAN"),
     (&["validate", "lint", "inspect", "verify", "dry-run"], "plimsoll check PLAN"),
-    (&["attack"], "plimsoll http --targets FILE -r RATE -z DURATION"),
+    (
+        &["attack"],
+        "plimsoll URL -r RATE -z DURATION`, of a list of targets `plimsoll http --targets FILE -r RATE",
+    ),
     (&["bench", "benchmark", "load", "hit"], "plimsoll http URL"),
     (&["diff"], "plimsoll compare BEFORE AFTER"),
     (&["init", "create", "record", "generate", "convert", "scaffold"], "plimsoll new SOURCE"),

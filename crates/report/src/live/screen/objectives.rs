@@ -30,7 +30,11 @@ impl Drawing<'_> {
         all.sort_by_key(|objective| urgency(objective.stage));
         let hidden = all.len().saturating_sub(space);
         all.truncate(space);
-        let shown = Shown { is_wide: self.columns >= WIDE, is_stopping: self.choice.is_stopping };
+        let shown = Shown {
+            is_wide: self.columns >= WIDE,
+            is_stopping: self.choice.is_stopping,
+            is_load_missed: self.screen.is_load_missed,
+        };
         let widths = Widths::of(&all, shown, self.columns);
         std::iter::once(heading(&widths, hidden))
             .chain(all.into_iter().map(|objective| row(objective, &widths)))
@@ -43,6 +47,8 @@ impl Drawing<'_> {
 struct Shown {
     is_wide: bool,
     is_stopping: bool,
+    /// Whether the run would be invalid, which decides no objective.
+    is_load_missed: bool,
 }
 
 /// What fits into a line.
@@ -139,7 +145,7 @@ fn in_columns(source: &str, columns: usize) -> String {
 fn urgency(stage: Stage) -> u8 {
     match stage {
         Stage::Violated | Stage::ValueOnly { holds: false } => 0,
-        Stage::Open { .. } => 1,
+        Stage::Open { .. } | Stage::OpenEarly => 1,
         Stage::Met | Stage::ValueOnly { holds: true } => 2,
         Stage::NothingCounted | Stage::AtTheEnd => 3,
     }
@@ -147,9 +153,10 @@ fn urgency(stage: Stage) -> u8 {
 
 fn row(objective: &ObjectiveNow, widths: &Widths) -> TextLine {
     let (mark, tone) = match objective.stage {
+        _ if widths.shown.is_load_missed => ("?", Tone::Warn),
         Stage::Met | Stage::ValueOnly { holds: true } => ("✓", Tone::Good),
         Stage::Violated | Stage::ValueOnly { holds: false } => ("✗", Tone::Bad),
-        Stage::Open { .. } => ("?", Tone::Warn),
+        Stage::Open { .. } | Stage::OpenEarly => ("?", Tone::Warn),
         Stage::NothingCounted | Stage::AtTheEnd => ("·", Tone::Dim),
     };
     let mut line = TextLine::new();
@@ -180,7 +187,10 @@ fn row(objective: &ObjectiveNow, widths: &Widths) -> TextLine {
 
 /// How far it is decided, and whether it ends the run.
 fn state(objective: &ObjectiveNow, shown: Shown) -> String {
-    let words = objective.stage.words(shown.is_stopping);
+    let words = match shown.is_load_missed {
+        true => "not valid: arrivals were not offered".to_owned(),
+        false => objective.stage.words(shown.is_stopping),
+    };
     match objective.stop {
         Some(StopNow { failing_since_s: Some(since_s), not_before_s }) => {
             let since = if shown.is_wide {

@@ -34,6 +34,14 @@ const EXAMPLES: [(&str, &str); 5] = [
     ("median", "median < 50ms"),
 ];
 
+/// Series of targets that are asked for as if they were measures.
+const SERIES: [(&str, &str); 4] = [
+    ("cpu", "mean(cpu, target = NAME) < 0.8"),
+    ("rss", "max(rss, target = NAME) < 500MB"),
+    ("memory", "max(rss, target = NAME) < 500MB"),
+    ("mem", "max(rss, target = NAME) < 500MB"),
+];
+
 const KNOWN: [&str; 15] = [
     "avg",
     "mean",
@@ -56,6 +64,9 @@ const KNOWN: [&str; 15] = [
 pub(super) fn unknown_measure(text: &str) -> String {
     if let Some(wrong) = wrong_percentile(text) {
         return wrong;
+    }
+    if let Some((_, series)) = SERIES.iter().find(|(name, _)| *name == text) {
+        return format!("`{text}` is a series of a target: write it like `{series}`");
     }
     let elsewhere = NAMES.iter().find(|(names, _)| names.contains(&text)).map(|(_, ours)| *ours);
     match elsewhere.or_else(|| nearest(text, KNOWN)) {
