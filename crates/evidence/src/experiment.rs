@@ -25,6 +25,11 @@ pub enum MetricVerdict {
 }
 
 impl MetricVerdict {
+    /// Whether it says that a change beyond the margin is excluded.
+    pub fn excludes_a_change(self) -> bool {
+        matches!(self, MetricVerdict::NoRegression | MetricVerdict::Equivalent)
+    }
+
     /// What it is for the experiment as a whole.
     pub fn verdict(self) -> Verdict {
         match self {
@@ -103,6 +108,9 @@ pub struct MetricAnswer {
     pub deviation: Option<f64>,
     /// The smallest effect that is found with 95 % at the last look.
     pub smallest_visible: Option<f64>,
+    /// In how many pairs A and B have no value: it is infinite, or was not measured.
+    #[serde(default)]
+    pub without_value: [u32; 2],
     /// The value of each pair, A and B, in order; infinite and missing ones are none.
     pub values: Vec<[Option<f64>; 2]>,
 }

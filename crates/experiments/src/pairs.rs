@@ -279,12 +279,18 @@ impl Pairs {
         Ok(self.design.budget.filter(is_over).map(|_| ExperimentEnd::Budget))
     }
 
-    /// A metric that has no value in the first pair has none in any other; nor has one that is infinite in the baseline.
+    /// A metric that has no value in the first pair has none in any other, nor has one that is infinite in the baseline, unless B
+    /// collapsed: that counts.
     fn unmeasured(&self, pairs: &[JudgedPair]) -> Option<String> {
         let first = pairs.first()?;
+        let has_collapsed =
+            first.values.iter().any(|sides| matches!(sides, [SlotValue::Known { .. }, SlotValue::Infinite]));
         self.metrics.iter().zip(&first.values).find_map(|(metric, sides)| {
-            let is_lost = matches!(sides, [SlotValue::Infinite, _])
-                || sides.iter().any(|side| matches!(side, SlotValue::Missing(_)));
+            let is_lost = match sides {
+                [SlotValue::Known { .. }, SlotValue::Missing(_)] => !has_collapsed,
+                [SlotValue::Known { .. }, _] => false,
+                _ => true,
+            };
             let why = sides.iter().find_map(|side| side.known().err()).filter(|_| is_lost)?;
             Some(format!("`{}` ({}) has no value in the first pair: {why}", metric.name, metric.source))
         })
@@ -323,4 +329,38 @@ pub(crate) fn measured(
     let mut judged = judge_pair(metrics, place, [a, b]).map_err(Failure::own)?;
     judged.costs.extend(costs);
     Ok(judged)
+}
+
+#[cfg(test)]
+mod tests {
+    use judge::experiment::Conditions;
+    use workload::objective::parse_quantity;
+
+    use super::*;
+
+    #[test]
+    fn a_first_pair_in_which_b_collapses_does_not_end_the_experiment() {
+        let metric = |of: &str| GateMetric::new(of, of, parse_quantity(of, &|_| true).unwrap());
+        let metrics = vec![metric("p50(list)"), metric("cpu_per_request(target = web)")];
+        let pairs = Pairs { arms: Default::default(), design: Default::default(), metrics };
+        let known = || SlotValue::Known { value: 10.0, error: 0.0, lag: 0.0 };
+        let missing = || SlotValue::Missing("no request ended.".to_owned());
+        let unmeasured = |times: [SlotValue; 2], costs: [SlotValue; 2]| {
+            let pair = JudgedPair {
+                number: 1,
+                order: PairOrder::Ab,
+                values: vec![times, costs],
+                others: Vec::new(),
+                costs: Vec::new(),
+                conditions: [Conditions::default(); 2],
+                findings: Vec::new(),
+            };
+            pairs.unmeasured(&[pair])
+        };
+        assert_eq!(unmeasured([known(), SlotValue::Infinite], [known(), missing()]), None);
+        let why = "`cpu_per_request(target = web)` (cpu_per_request(target = web)) has no value in the first pair: no request ended.";
+        assert_eq!(unmeasured([known(), known()], [known(), missing()]).as_deref(), Some(why));
+        assert_eq!(unmeasured([known(), SlotValue::Infinite], [missing(), missing()]).as_deref(), Some(why));
+        assert!(unmeasured([SlotValue::Infinite, SlotValue::Infinite], [known(), known()]).is_some());
+    }
 }

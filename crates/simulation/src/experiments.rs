@@ -27,6 +27,8 @@ pub struct ExperimentKind {
     effect: Effect,
     /// The true share of requests that fail in both arms.
     errors: f64,
+    /// The share of A's and of B's runs in which the first metric is infinite.
+    collapses: [f64; 2],
     /// How a run's effect is distributed.
     shape: Shape,
     pub promise: Promise,
@@ -80,7 +82,8 @@ pub struct ExperimentTally {
 
 const fn kind(name: &'static str, deviation: f64, effect: f64, promise: Promise) -> ExperimentKind {
     let (metrics, errors, shape) = (MOST_METRICS, 0.0005, Shape::Normal);
-    ExperimentKind { name, metrics, deviation, effect: Effect::Known(effect), errors, shape, promise }
+    let (effect, collapses) = (Effect::Known(effect), [0.0; 2]);
+    ExperimentKind { name, metrics, deviation, effect, errors, collapses, shape, promise }
 }
 
 /// Every kind that is simulated.
@@ -100,6 +103,13 @@ pub fn experiments() -> Vec<ExperimentKind> {
         kind("at the margin of 5 %", 0.02, 0.05, Promise::MissedAtMost(0.05)),
         kind("at the margin of 5 %", 0.05, 0.05, Promise::MissedAtMost(0.05)),
         kind("A against A", 0.02, 0.0, Promise::ClearedAtLeast(0.95)),
+        ExperimentKind { name: "A against A, runs collapse", collapses: [0.02; 2], ..same(0.03) },
+        ExperimentKind { name: "A against A, runs collapse", collapses: [0.30; 2], ..same(0.03) },
+        ExperimentKind {
+            name: "B collapses",
+            collapses: [0.0, 1.0],
+            ..kind("", 0.03, 0.0, Promise::FoundAtLeast(0.95))
+        },
         visible(6),
         visible(10),
         visible(16),
@@ -124,8 +134,14 @@ impl ExperimentKind {
             Effect::Known(_) => String::new(),
             Effect::Visible { pairs } => format!(" known from {pairs} pairs"),
         };
+        let [a, b] = self.collapses.map(|share| share * 100.0);
+        let collapses = if a + b > 0.0 {
+            format!(", {a} % of A's and {b} % of B's runs collapse")
+        } else {
+            String::new()
+        };
         format!(
-            "{} metrics, standard deviation within pairs {} %{known}{shape}, {} % of requests fail",
+            "{} metrics, standard deviation within pairs {} %{known}{shape}, {} % of requests fail{collapses}",
             self.metrics,
             self.deviation * 100.0,
             self.errors * 100.0
@@ -179,6 +195,19 @@ impl ExperimentKind {
         }
     }
 
+    /// The difference of two runs of which one collapses, or both; none where neither does.
+    fn of_collapses(&self, random: &mut Random) -> Option<f64> {
+        if self.collapses == [0.0; 2] {
+            return None;
+        }
+        match self.collapses.map(|share| random.uniform() < share) {
+            [false, false] => None,
+            [false, true] => Some(f64::INFINITY),
+            [true, false] => Some(f64::NEG_INFINITY),
+            [true, true] => Some(f64::NAN),
+        }
+    }
+
     /// The difference of two runs without a true change.
     fn difference(&self, random: &mut Random) -> f64 {
         self.deviation / 2_f64.sqrt() * (self.shape.draw(random) - self.shape.draw(random))
@@ -188,8 +217,10 @@ impl ExperimentKind {
     fn pair(&self, differences: &mut [Vec<f64>], effect: f64, random: &mut Random) -> f64 {
         let (errors, times) = differences.split_last_mut().expect("one metric is the error rate");
         for (metric, differences) in times.iter_mut().enumerate() {
-            let effect = if metric == 0 { effect } else { 0.0 };
-            differences.push(effect + self.difference(random));
+            differences.push(match metric {
+                0 => self.of_collapses(random).unwrap_or(effect + self.difference(random)),
+                _ => self.difference(random),
+            });
         }
         let [a, b] = [self.failed(random), self.failed(random)];
         errors.push((b - a) / REQUESTS);

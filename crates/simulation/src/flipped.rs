@@ -35,7 +35,7 @@ impl LivePairs {
             return Err(Unusable(format!("{pairs} pairs, and an experiment has up to {needed}")));
         }
         let differences = |(metric, values): (&GateMetric, &Vec<[SlotValue; 2]>)| {
-            Differences::from_pairs(metric, values)
+            Differences::of_all(metric, values)
                 .map_err(|why| Unusable(format!("`{}` cannot be used: {why}", metric.name)))
         };
         Ok(LivePairs {

@@ -31,7 +31,7 @@ pub use paired::{Paired, benjamini_hochberg, holm, sign_flip};
 pub use power::{deviation_limit, normal_below, power, smallest_effect};
 pub use rate::{RateLimits, RateWindow, rate_limits};
 pub use sample::{mean, quantile, standard_deviation};
-pub use signs::{MedianLimits, falling_medians};
+pub use signs::{MedianLimits, falling_medians, sign_test};
 pub use steady::{NotSteady, Steady, mser_5, steady};
 pub use student::{t_quantile, t_two_sided};
 pub use tolerance::tolerance_factor;

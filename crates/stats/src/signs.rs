@@ -1,4 +1,6 @@
-//! Limits of medians at ordered levels, each of which has few observations.
+//! The sign test, and limits of medians at ordered levels, each of which has few observations.
+
+use crate::gamma::ln_gamma;
 
 /// Limits of a median; infinite where the observations are too few.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,6 +32,21 @@ pub fn falling_medians(levels: &[Vec<f64>], lower: f64, upper: f64) -> Vec<Media
         ),
     };
     (0..levels.len()).map(at).collect()
+}
+
+/// The two-sided probability that at least `more` of `all` signs are alike, if each is a coin's: the sign test (J. Arbuthnot, 1710).
+/// 1 where they are not more than half.
+///
+/// ```
+/// // Nine of ten: 11 of 1,024 ways have as many of one sign.
+/// assert!((stats::sign_test(9, 10) - 2.0 * 11.0 / 1_024.0).abs() < 1e-12);
+/// ```
+pub fn sign_test(more: u32, all: u32) -> f64 {
+    let ways = |k: u32| {
+        let of = |n: u32| ln_gamma(f64::from(n) + 1.0);
+        (of(all) - of(k) - of(all - k) - f64::from(all) * std::f64::consts::LN_2).exp()
+    };
+    (2.0 * (more.min(all)..=all).map(ways).sum::<f64>()).min(1.0)
 }
 
 fn opposite(values: &[f64]) -> Vec<f64> {

@@ -109,7 +109,7 @@ pub(super) fn apply(
     let differing = conditions.map(|condition| condition.unequal(pairs));
     for finding in differing.into_iter().flatten() {
         for metric in metrics.iter_mut() {
-            if matches!(metric.verdict, MetricVerdict::NoRegression | MetricVerdict::Equivalent) {
+            if metric.verdict.excludes_a_change() {
                 metric.verdict = MetricVerdict::Inconclusive;
                 metric.decided_at = None;
                 metric.because = format!("The arms ran under different conditions ({}).", finding.name);

@@ -10,6 +10,8 @@ use workload::experiment::GateMetric;
 
 use super::Rulebook;
 use super::detectable::{KnownDeviation, POWER};
+use super::differences::{Differences, NoDifferences};
+use super::signs::Signs;
 use super::slot::SlotValue;
 
 /// Below this chance of an answer at the last look it is not worth to go on.
@@ -39,49 +41,6 @@ impl Levels {
     }
 }
 
-/// The differences of one metric.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Differences {
-    /// One for each pair, more is positive: of logarithms, or of shares.
-    pub values: Vec<f64>,
-    /// The same without a lag that both runs may have in common; infinite where that may be all there is. None where the
-    /// metric has no lag.
-    pub without_lag: Option<Vec<f64>>,
-    /// The least deviation that may be taken for known.
-    pub least: f64,
-}
-
-impl Differences {
-    /// The differences of these pairs.
-    ///
-    /// # Errors
-    /// Why there are none, in a sentence.
-    pub fn from_pairs(metric: &GateMetric, pairs: &[[SlotValue; 2]]) -> Result<Differences, String> {
-        let (mut values, mut without_lag, mut squares) = (Vec::new(), Vec::new(), 0.0);
-        for (index, sides) in pairs.iter().enumerate() {
-            let [a, b] = [(&sides[0], "A"), (&sides[1], "B")].map(|(value, arm)| {
-                value.known().map_err(|why| format!("In pair {} {arm} has no value: {why}", index + 1))
-            });
-            let (a, b) = (a?, b?);
-            if !metric.quantity.is_share() && (a <= 0.0 || b <= 0.0) {
-                return Err(format!("In pair {} it is 0, which has no ratio.", index + 1));
-            }
-            values.push(if metric.quantity.is_share() { b - a } else { b.ln() - a.ln() });
-            let lag = sides[0].lag().max(sides[1].lag());
-            without_lag.push(if lag < a.min(b) { (b - lag).ln() - (a - lag).ln() } else { f64::INFINITY });
-            let error = sides.iter().map(|side| side.error().powi(2)).sum::<f64>();
-            squares += error;
-        }
-        let least = (squares / pairs.len().max(1) as f64).sqrt();
-        let has_lag = pairs.iter().flatten().any(|side| side.lag() > 0.0);
-        Ok(Differences { values, without_lag: has_lag.then_some(without_lag), least })
-    }
-
-    fn all(&self) -> Option<Paired> {
-        Paired::from_differences(&self.values, self.least)
-    }
-}
-
 /// What is known of one metric at a look.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Decision {
@@ -95,9 +54,9 @@ pub struct Decision {
     pub adjusted: f64,
     /// Whether at the last look a change beyond the margin is excluded only if requests were not late alike in both arms.
     pub is_hidden_by_lag: bool,
-    /// The pairs up to the look with the lowest level.
+    /// The pairs up to the look with the lowest level; none where it was decided by signs.
     strongest: Option<Paired>,
-    /// The interval that decides; none before the first look.
+    /// The interval that decides; none before the first look, and where a pair has no difference.
     pub interval: Option<DecidingInterval>,
 }
 
@@ -125,28 +84,32 @@ const OPEN: Decision = Decision {
 impl Decision {
     /// The interval by which a verdict was decided at a look: for what is excluded that of the exclusion, for a difference that of its
     /// test. Without an answer it is that of the test of one of `metrics` by Bonferroni's correction, which is not narrower than Holm's.
-    fn interval(&self, seen: &Seen, looks: &Looks, levels: Levels, metrics: usize) -> DecidingInterval {
+    fn interval(
+        &self,
+        seen: &Seen,
+        looks: &Looks,
+        levels: Levels,
+        metrics: usize,
+    ) -> Option<DecidingInterval> {
+        let Seen::Mean { paired: seen, .. } = seen else { return None };
         let of = |paired: &Paired, one_sided: f64, end_error: f64| DecidingInterval {
             mean: paired.mean,
             half_width: paired.half_width(one_sided),
             end_error,
         };
-        let exclusion = of(&seen.paired, looks.one_sided(levels.exclusion), levels.exclusion);
+        let exclusion = of(seen, looks.one_sided(levels.exclusion), levels.exclusion);
         let difference = |paired: &Paired, level: f64| of(paired, looks.nominal(level) / 2.0, level / 2.0);
-        match self.verdict {
+        Some(match self.verdict {
             MetricVerdict::Equivalent | MetricVerdict::NoRegression => exclusion,
             MetricVerdict::Regressed | MetricVerdict::Improved => {
                 let correction = self.adjusted / self.level.max(f64::MIN_POSITIVE);
-                difference(
-                    self.strongest.as_ref().unwrap_or(&seen.paired),
-                    levels.alarm / correction.max(1.0),
-                )
+                difference(self.strongest.as_ref().unwrap_or(seen), levels.alarm / correction.max(1.0))
             }
             MetricVerdict::Inconclusive | MetricVerdict::Invalid => {
-                let difference = difference(&seen.paired, levels.alarm / metrics.max(1) as f64);
+                let difference = difference(seen, levels.alarm / metrics.max(1) as f64);
                 if difference.half_width < exclusion.half_width { exclusion } else { difference }
             }
-        }
+        })
     }
 }
 
@@ -180,7 +143,7 @@ impl Bounds {
 pub struct Compared<'a> {
     /// Which way is worse, and how far is accepted.
     pub bounds: Bounds,
-    /// B's value less A's: of logarithms, or of shares.
+    /// B's value less A's: of logarithms, or of shares. Infinite where one of them is, not a number where one is not known.
     pub differences: &'a [f64],
     /// The same without a lag that both arms may have in common; none where there is none.
     pub without_lag: Option<&'a [f64]>,
@@ -190,11 +153,17 @@ pub struct Compared<'a> {
 
 impl Compared<'_> {
     fn first(&self, pairs: u32) -> Option<Seen> {
+        let differences = self.differences.get(..pairs as usize)?;
+        let Bounds { above, sign, .. } = self.bounds;
+        if differences.iter().any(|difference| !difference.is_finite()) {
+            let worse = differences.iter().map(|difference| sign * difference);
+            return Some(Seen::Signs(Signs::count(worse, above)));
+        }
         let paired =
             |differences: &[f64]| Paired::from_differences(differences.get(..pairs as usize)?, self.least);
-        Some(Seen {
+        Some(Seen::Mean {
             bounds: self.bounds,
-            paired: paired(self.differences)?,
+            paired: paired(differences)?,
             without_lag: self.without_lag.map(paired),
         })
     }
@@ -214,15 +183,23 @@ pub fn decisions(looks: &Looks, levels: Levels, metrics: &[Option<Compared<'_>>]
         }
         for (decision, seen) in found.iter_mut().zip(&seen) {
             let Some(seen) = seen else { continue };
-            let level = looks.level(seen.paired.p());
-            if decision.strongest.is_none() || level < decision.level {
-                (decision.level, decision.strongest) = (level, Some(seen.paired));
+            let (p, paired) = match seen {
+                Seen::Mean { paired, .. } => (paired.p(), Some(*paired)),
+                Seen::Signs(signs) => (signs.p(), None),
+            };
+            let level = looks.level(p);
+            if level <= decision.level {
+                (decision.level, decision.strongest) = (level, paired);
             }
         }
         let reached: Vec<f64> = found.iter().map(|decision| decision.level).collect();
         for ((decision, adjusted), seen) in found.iter_mut().zip(stats::holm(&reached)).zip(&seen) {
             decision.adjusted = adjusted;
             let Some(seen) = seen else { continue };
+            if matches!(seen, Seen::Signs(_)) && decision.verdict.excludes_a_change() {
+                // What was excluded before a run had no value is not excluded any more.
+                (decision.verdict, decision.decided_at) = (MetricVerdict::Inconclusive, None);
+            }
             let verdict = seen.verdict(adjusted <= levels.alarm, one_sided);
             decision.is_hidden_by_lag =
                 seen.excludes(one_sided)[0] && !seen.excludes_without_lag(one_sided)[0];
@@ -234,7 +211,7 @@ pub fn decisions(looks: &Looks, levels: Levels, metrics: &[Option<Compared<'_>>]
                 (decision.verdict, decision.decided_at) = (verdict, Some(*look));
             }
             if is_open && (is_answered || decision.verdict == MetricVerdict::Inconclusive) {
-                decision.interval = Some(decision.interval(seen, looks, levels, metrics.len()));
+                decision.interval = decision.interval(seen, looks, levels, metrics.len());
             }
         }
     }
@@ -242,11 +219,15 @@ pub fn decisions(looks: &Looks, levels: Levels, metrics: &[Option<Compared<'_>>]
 }
 
 /// What is seen of a metric at one look.
-struct Seen {
-    bounds: Bounds,
-    paired: Paired,
-    /// The same without the common lag, where there is one; none inside where that may be all there is.
-    without_lag: Option<Option<Paired>>,
+enum Seen {
+    Mean {
+        bounds: Bounds,
+        paired: Paired,
+        /// The same without the common lag, where there is one; none inside where that may be all there is.
+        without_lag: Option<Option<Paired>>,
+    },
+    /// A pair has no difference.
+    Signs(Signs),
 }
 
 impl Seen {
@@ -255,9 +236,12 @@ impl Seen {
     /// A lag that both arms have makes their ratio look smaller. What is excluded must be excluded without it; what is shown
     /// is shown with it.
     fn verdict(&self, is_shown: bool, one_sided: f64) -> MetricVerdict {
-        let worse = self.bounds.sign * self.paired.mean;
+        let (worse, pairs) = match self {
+            Seen::Mean { bounds, paired, .. } => (bounds.sign * paired.mean, paired.pairs),
+            Seen::Signs(signs) => (if signs.are_worse() { 1.0 } else { -1.0 }, 0),
+        };
         match self.excludes_without_lag(one_sided) {
-            [true, true] if self.paired.pairs >= EQUIVALENCE_PAIRS => MetricVerdict::Equivalent,
+            [true, true] if pairs >= EQUIVALENCE_PAIRS => MetricVerdict::Equivalent,
             [true, true] => MetricVerdict::NoRegression,
             _ if is_shown && worse > 0.0 && !self.excludes(one_sided)[0] => MetricVerdict::Regressed,
             _ if is_shown && worse < 0.0 => MetricVerdict::Improved,
@@ -268,27 +252,30 @@ impl Seen {
 
     /// Whether a change beyond the margin is excluded: for the worse, for the better.
     fn excludes(&self, one_sided: f64) -> [bool; 2] {
-        self.bounds.exclude(&self.paired, one_sided)
+        match self {
+            Seen::Mean { bounds, paired, .. } => bounds.exclude(paired, one_sided),
+            Seen::Signs(_) => [false; 2],
+        }
     }
 
     fn excludes_without_lag(&self, one_sided: f64) -> [bool; 2] {
         let with = self.excludes(one_sided);
-        let Some(without) = &self.without_lag else { return with };
-        let without = without.map_or([false; 2], |paired| self.bounds.exclude(&paired, one_sided));
+        let Seen::Mean { bounds, without_lag: Some(without), .. } = self else { return with };
+        let without = without.map_or([false; 2], |paired| bounds.exclude(&paired, one_sided));
         [with[0] && without[0], with[1] && without[1]]
     }
 }
 
 /// The answer to each metric of an experiment, from its values by pair.
 pub(super) fn answers(rules: &Rulebook<'_>, values: &[Vec<[SlotValue; 2]>]) -> Vec<MetricAnswer> {
-    let differences: Vec<Result<Differences, String>> = rules
+    let differences: Vec<Result<Differences, NoDifferences>> = rules
         .metrics
         .iter()
         .zip(values)
         .map(|(metric, pairs)| Differences::from_pairs(metric, pairs))
         .collect();
     let compared = rules.metrics.iter().zip(&differences).map(|(metric, found)| {
-        let Differences { values, without_lag, least } = found.as_ref().ok()?;
+        let Differences { values, without_lag, least, .. } = found.as_ref().ok()?;
         let without_lag = without_lag.as_deref();
         Some(Compared { bounds: Bounds::for_metric(metric), differences: values, without_lag, least: *least })
     });
@@ -308,7 +295,7 @@ pub(super) fn answers(rules: &Rulebook<'_>, values: &[Vec<[SlotValue; 2]>]) -> V
 struct MetricPairs<'a> {
     metric: &'a GateMetric,
     values: &'a [[SlotValue; 2]],
-    differences: Result<Differences, String>,
+    differences: Result<Differences, NoDifferences>,
     /// The smallest visible effect, in standard deviations.
     smallest: f64,
 }
@@ -344,16 +331,20 @@ fn answer(rules: &Rulebook<'_>, of: MetricPairs<'_>, decision: Decision) -> Metr
         sign_flip: None,
         deviation: None,
         smallest_visible: None,
+        without_value: [0, 1]
+            .map(|side| values.iter().filter(|pair| pair[side].known().is_err()).count() as u32),
         values: values.iter().map(|[a, b]| [a.known().ok(), b.known().ok()]).collect(),
     };
     let differences = match differences {
         Ok(differences) => differences,
         Err(why) => {
-            (answer.verdict, answer.decided_at, answer.because) = (MetricVerdict::Invalid, None, why);
+            (answer.verdict, answer.decided_at, answer.because) =
+                (MetricVerdict::Invalid, None, why.to_string());
             return answer;
         }
     };
-    if let Some(paired) = differences.all() {
+    answer.p = (answer.pairs >= rules.looks.at()[0]).then_some(decision.adjusted);
+    if let Some(paired) = differences.paired() {
         let shown =
             |difference: f64| if scale == EffectScale::Points { difference } else { difference.exp_m1() };
         let interval = decision.interval;
@@ -362,7 +353,6 @@ fn answer(rules: &Rulebook<'_>, of: MetricPairs<'_>, decision: Decision) -> Metr
             (shown(mean - half_width), shown(mean + half_width))
         });
         answer.interval_end_error = interval.map(|interval| interval.end_error);
-        answer.p = (paired.pairs >= rules.looks.at()[0]).then_some(decision.adjusted);
         answer.deviation = Some(paired.deviation);
         let limit = paired.deviation * KnownDeviation::uncertainty(paired.pairs);
         answer.smallest_visible = Some(shown(smallest * limit));
@@ -373,6 +363,9 @@ fn answer(rules: &Rulebook<'_>, of: MetricPairs<'_>, decision: Decision) -> Metr
         MetricVerdict::Inconclusive if decision.is_hidden_by_lag => LAG_HIDES.to_owned(),
         _ => because(rules, &answer),
     };
+    if let Some(gaps) = differences.gaps {
+        answer.because = format!("{} {gaps} Signs of all pairs decide.", answer.because);
+    }
     answer
 }
 
@@ -463,6 +456,9 @@ pub fn futility(rules: &Rulebook<'_>, answers: &[MetricAnswer]) -> Futility {
 
 /// The chance that a regression of this metric is shown at the last look, and that it has any answer.
 fn chance(rules: &Rulebook<'_>, metric: &GateMetric, answer: &MetricAnswer) -> (f64, f64) {
+    if answer.without_value != [0; 2] {
+        return chance_of_signs(rules, answer);
+    }
     let (Some(effect), Some(deviation)) =
         (answer.effect, answer.deviation.filter(|deviation| *deviation > 0.0))
     else {
@@ -484,4 +480,15 @@ fn chance(rules: &Rulebook<'_>, metric: &GateMetric, answer: &MetricAnswer) -> (
     let improved = stats::normal_below((-mean - needed) / spread);
     let excluded = stats::normal_below((within - mean) / spread);
     (shown, shown.max(improved).max(excluded))
+}
+
+/// The same of a metric of which runs have no value: whether as many more, in the same proportion, show that one arm collapses.
+fn chance_of_signs(rules: &Rulebook<'_>, answer: &MetricAnswer) -> (f64, f64) {
+    let last = rules.looks.last();
+    let at_last = answer.without_value.map(|runs| runs * last / answer.pairs.max(1));
+    let collapses =
+        Signs::count((0..last).map(|at| if at < at_last[1] { f64::INFINITY } else { 0.0 }), answer.margin);
+    let is_shown = rules.looks.level(collapses.p()) <= rules.levels.alarm / rules.metrics.len().max(1) as f64;
+    let shown = if is_shown && at_last[1] > at_last[0] { 1.0 } else { 0.0 };
+    (shown, shown)
 }

@@ -5,7 +5,8 @@ use workload::experiment::GateMetric;
 
 use super::JudgedPair;
 use super::blocks::MetricBlocks;
-use super::decide::{Differences, scale};
+use super::decide::scale;
+use super::differences::Differences;
 use super::slot::SlotValue;
 
 /// The parts of a run, by metric; none where they are too short.
@@ -28,7 +29,8 @@ pub fn noise(
 }
 
 fn one(metric: &GateMetric, values: &[[SlotValue; 2]], within: Option<f64>) -> Result<MetricNoise, String> {
-    let Differences { values: differences, least, .. } = Differences::from_pairs(metric, values)?;
+    let Differences { values: differences, least, .. } =
+        Differences::of_all(metric, values).map_err(|why| why.to_string())?;
     let deviation = stats::standard_deviation(&differences)
         .ok_or_else(|| "Fewer than two pairs know no deviation.".to_owned())?
         .max(least);
@@ -123,6 +125,11 @@ mod tests {
     fn a_metric_without_a_value_has_no_noise() {
         let mut pairs = vec![pair(1, [1.0, 1.0]), pair(2, [1.0, 1.0])];
         pairs[1].values[0][1] = SlotValue::Missing("it was not observed.".to_owned());
-        assert!(noise(&[metric()], &pairs, &[]).remove(0).unwrap_err().contains("In pair 2 B has no value"));
+        assert!(
+            noise(&[metric()], &pairs, &[])
+                .remove(0)
+                .unwrap_err()
+                .contains("in pair 2 B has none: it was not observed.")
+        );
     }
 }

@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use evidence::{
     ExperimentEnd, ExperimentFinding, ExperimentJudgement, MetricAnswer, MetricVerdict, PairOrder,
     Provenance, SeriesKey, Severity, Verdict,
@@ -118,13 +120,53 @@ fn the_whole_is_the_gravest_of_its_metrics() {
     };
     assert_eq!(of([known(10.0), known(10.0)]).verdict, Verdict::Pass);
     assert_eq!(of([known(10.0), known(15.0)]).verdict, Verdict::Fail);
-    let infinite = of([known(10.0), SlotValue::Infinite]);
-    assert_eq!(infinite.verdict, Verdict::Invalid);
-    assert!(
-        infinite.metrics[1].because.contains("In pair 1 B has no value"),
-        "{}",
-        infinite.metrics[1].because
-    );
+    let missing = of([known(10.0), SlotValue::Missing("it was not observed.".to_owned())]);
+    assert_eq!(missing.verdict, Verdict::Invalid);
+    let why = "Of 6 pairs A has a value in 6 and B in 0; in pair 1 B has none: it was not observed.";
+    assert_eq!(missing.metrics[1].because, why);
+}
+
+/// So many pairs of two arms that are alike, of which those at these places have this value in B.
+fn with_b(count: usize, places: Range<usize>, value: &SlotValue) -> MetricAnswer {
+    let mut pairs = shifted(count, 1.0, 0.01);
+    pairs[places].iter_mut().for_each(|pair| pair.values[0][1] = value.clone());
+    judged(&[metric("p95(list)")], &pairs).metrics.remove(0)
+}
+
+#[test]
+fn an_arm_that_collapses_in_its_pairs_has_regressed() {
+    let of = |pairs: usize| with_b(16, 0..pairs, &SlotValue::Infinite);
+    // On paper: 12 of 12 signs, twice for two sides and twice for two tests: 4 / 4096, which is below the 0.185 % of a look.
+    let found = of(12);
+    assert_eq!((found.verdict, found.without_value, found.effect), (MetricVerdict::Regressed, [0, 12], None));
+    insta::assert_snapshot!(found.because, @"A difference is shown at 0.5 % for all metrics together, and it may exceed the margin. Of 16 pairs A has a value in 16 and B in 4; in pair 1 B has none: more requests failed than the quantile leaves out. Signs of all pairs decide.");
+    assert!((found.p.unwrap() - Looks::default().level(4.0 / 4_096.0)).abs() < 1e-9, "{found:?}");
+    assert_eq!(of(11).verdict, MetricVerdict::Inconclusive, "4 / 2048 is 0.195 %");
+}
+
+#[test]
+fn a_pair_without_a_value_is_counted_and_excludes_nothing() {
+    for value in [SlotValue::Infinite, SlotValue::Missing("it was not observed.".to_owned())] {
+        let last = with_b(16, 15..16, &value);
+        assert_eq!(last.verdict, MetricVerdict::Inconclusive, "it was equivalent after ten pairs");
+        let found = with_b(16, 2..3, &value);
+        assert_eq!((found.verdict, found.without_value), (MetricVerdict::Inconclusive, [0, 1]));
+        assert!(found.because.contains("A has a value in 16 and B in 15; in pair 3 B has none"), "{found:?}");
+    }
+    let half = with_b(16, 0..8, &SlotValue::Missing("it was not observed.".to_owned()));
+    assert_eq!(half.verdict, MetricVerdict::Invalid);
+    // Fifteen of sixteen are worse by more than the margin, and nothing is known of one: 2 · 2 · 17 / 65,536.
+    let mut slower = shifted(16, 1.5, 0.01);
+    slower[0].values[0][1] = SlotValue::Missing("it was not observed.".to_owned());
+    assert_eq!(verdict_of_p95(&slower), MetricVerdict::Regressed);
+}
+
+#[test]
+fn collapses_are_given_up_where_as_many_more_would_show_nothing() {
+    let (metrics, looks) = ([metric("p95(list)")], Looks::default());
+    let rules = Rulebook { metrics: &metrics, looks: &looks, levels: Levels::for_alarm(0.005), accept: &[] };
+    let of = |pairs: usize| futility(&rules, &[with_b(6, 0..pairs, &SlotValue::Infinite)]);
+    assert_eq!((of(6), of(1)), (Futility::WorthIt, Futility::Futile));
 }
 
 /// Error rates, of which these are B's; A's are 0.

@@ -181,6 +181,15 @@ fn a_baseline_that_fails_ends_after_the_first_pair() {
 }
 
 #[test]
+fn a_candidate_that_fails_fails_the_experiment_and_its_pairs_without_a_time_are_counted() {
+    let [target, failing] = [Behaviour::ok(), Behaviour::status(500)].map(|of| testbed::http(of).unwrap());
+    let folder = experiment([target.addr(), failing.addr()], GATE);
+    let ran = folder.plimsoll(&["ab", "ex.toml", "--quiet", "--json", "r.json"]);
+    ran.exits_with(3).stdout_contains(&["1 of 2 metrics regressed: errors", "5 pairs"]);
+    assert_eq!(metric(&folder.json("r.json"), "p50")["without_value"], serde_json::json!([0, 5]));
+}
+
+#[test]
 fn a_budget_that_does_not_reach_the_first_look_is_refused_before_anything_is_sent() {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let folder = experiment([target.addr(); 2], "budget = \"10s\"\n");

@@ -31,6 +31,7 @@ fn metric(name: &str, verdict: MetricVerdict) -> MetricAnswer {
         sign_flip: None,
         deviation: Some(0.02),
         smallest_visible: Some(0.07),
+        without_value: [0; 2],
         values: vec![[Some(10.0), Some(11.0)], [Some(10.0), None], [Some(10.0), Some(11.2)]],
     }
 }
