@@ -18,8 +18,8 @@ use conduct::screen::note;
 use evidence::{Calibration, ExperimentEnd, ExperimentJudgement, PairOrder, Verdict};
 use judge::Side;
 use judge::experiment::{
-    Futility, JudgedPair, Levels, Looks, PairPlace, Rulebook, SlotValue, futility, judge_experiment,
-    judge_pair,
+    Futility, JudgedPair, Levels, Looks, PairPlace, Rulebook, SlotValue, fewest_good_starts, futility,
+    judge_experiment, judge_pair,
 };
 use plans::Overrides;
 use serde::{Deserialize, Serialize};
@@ -75,12 +75,26 @@ impl PairedArms {
                 )));
             }
         }
+        if let Some(bad_starts) = experiment.design.bad_starts {
+            let fewest = fewest_good_starts(bad_starts, experiment.design.exclusion);
+            if fewest > u64::from(last) {
+                return Err(Failure::usage(anyhow!(
+                    "`bad_starts` of at most {} % takes {fewest} pairs of which none is bad, and the last look is after {last}; set \
+                     `looks = [{fewest}]`",
+                    bad_starts.at_most * 100.0
+                )));
+            }
+        }
         let metrics: Vec<String> = experiment
             .metrics
             .iter()
             .map(|metric| format!("{} ({}, margin {} %)", metric.name, metric.source, metric.margin * 100.0))
             .collect();
-        note(format_args!("decided by: {}", metrics.join("; ")));
+        let starts = experiment.design.bad_starts.map(|asked| {
+            let [at_most, worse_by] = [asked.at_most, asked.worse_by].map(|share| share * 100.0);
+            format!("; bad_starts (at most {at_most} % of B's starts worse than A's median by more than {worse_by} %)")
+        });
+        note(format_args!("decided by: {}{}", metrics.join("; "), starts.unwrap_or_default()));
         note(format_args!(
             "pairs of {:.0} s, looks after {}: from {:.1} to {:.1} min{}",
             pair_takes.as_secs_f64(),
@@ -243,7 +257,13 @@ impl Design for Pairs {
 impl Pairs {
     fn rules<'a>(&'a self, looks: &'a Looks) -> Rulebook<'a> {
         let levels = Levels { alarm: self.design.level, exclusion: self.design.exclusion };
-        Rulebook { metrics: &self.metrics, looks, levels, accept: &self.design.accept }
+        Rulebook {
+            metrics: &self.metrics,
+            looks,
+            levels,
+            accept: &self.design.accept,
+            bad_starts: self.design.bad_starts,
+        }
     }
 
     /// Why there shall be no other pair, if so.

@@ -5,6 +5,7 @@
 //! not equal in the two arms, [`carried`] what one run leaves to the next, [`costs`] in what the time of a request moved; the
 //! verdict is made here. Nothing is left out for what happened after it began.
 
+mod bad_starts;
 mod blocks;
 mod carry_over;
 mod conditions;
@@ -23,11 +24,12 @@ pub(crate) mod warm_up;
 
 use evidence::run::ReadError;
 use evidence::{ExperimentEnd, ExperimentFinding, ExperimentJudgement, MetricAnswer, PairOrder, Severity};
-use workload::experiment::GateMetric;
+use workload::experiment::{BadStarts, GateMetric};
 
 use crate::compare::Side;
 use crate::rules::RULES_VERSION;
 
+pub use bad_starts::fewest_good_starts;
 pub use blocks::{MetricBlocks, blocks};
 pub use conditions::Conditions;
 pub use costs::Cost;
@@ -68,6 +70,18 @@ pub struct Rulebook<'a> {
     pub levels: Levels,
     /// Rules whose findings do not invalidate it.
     pub accept: &'a [String],
+    /// How many starts of B may be bad.
+    pub bad_starts: Option<BadStarts>,
+}
+
+impl<'a> Rulebook<'a> {
+    /// The same without what bad starts take of the level: as much as each metric.
+    fn without_bad_starts(&self) -> Rulebook<'a> {
+        let metrics = self.metrics.len() as f64;
+        let share = if self.bad_starts.is_some() { metrics / (metrics + 1.0) } else { 1.0 };
+        let levels = Levels { alarm: self.levels.alarm * share, ..self.levels };
+        Rulebook { levels, bad_starts: None, ..self.clone() }
+    }
 }
 
 /// Which pair, and which of its runs came first.
@@ -122,10 +136,11 @@ pub fn judge_experiment(
     let of_metric =
         |at: usize| pairs.iter().filter_map(move |pair| pair.values.get(at).cloned()).collect::<Vec<_>>();
     let values: Vec<Vec<[SlotValue; 2]>> = (0..rules.metrics.len()).map(of_metric).collect();
-    let mut metrics = decide::answers(rules, &values);
+    let mut metrics = decide::answers(&rules.without_bad_starts(), &values);
     conditions::apply(pairs, &mut metrics, &mut findings);
     carry_over::apply(pairs, &mut metrics, &mut findings);
     verdict::refuse_times_beside_errors(rules, &mut metrics, &mut findings);
+    metrics.extend(rules.bad_starts.map(|asked| bad_starts::answer(rules, asked, &values)));
     findings.sort_by_key(|finding| finding.severity);
     let (verdict, because) = verdict::whole(&metrics, &findings, &end);
     if is_invalid {

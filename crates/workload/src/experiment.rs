@@ -79,9 +79,26 @@ pub struct Design {
     pub exclusion: f64,
     /// Rules whose findings do not invalidate the comparison: the difference is meant.
     pub accept: Vec<String>,
+    /// How many starts of B may be bad; none where that is not asked.
+    #[serde(default)]
+    pub bad_starts: Option<BadStarts>,
     /// Processor profiles of both arms; none where it has none besides those of the plan.
     #[serde(default)]
     pub profiles: Option<SlotProfiles>,
+}
+
+/// The share of B's starts that may be bad, which a mean over few pairs does not show.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct BadStarts {
+    /// 0 to 1.
+    pub at_most: f64,
+    /// A run is bad if a metric is worse than the median of A's runs by more than this: a share of it, or a difference of shares.
+    pub worse_by: f64,
+}
+
+impl BadStarts {
+    /// What is bad where nothing else is said: half as much again.
+    pub const WORSE_BY: f64 = 0.5;
 }
 
 /// Processor profiles in random slots: of both runs of a pair, from the same second on.
@@ -104,6 +121,7 @@ impl Default for Design {
             level: 0.005,
             exclusion: usual_exclusion(),
             accept: Vec::new(),
+            bad_starts: None,
             profiles: None,
         }
     }

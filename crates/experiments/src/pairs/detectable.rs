@@ -82,7 +82,7 @@ pub(super) fn warn_of_unclearable(experiment: &Experiment, looks: &Looks, pairs:
     let overrides = Overrides { time_scale: time_scale(plan, design.slot)?, ..Overrides::default() };
     let workload = conduct::plan::resolve(plan, &overrides)?.workload;
     let levels = Levels { alarm: design.level, exclusion: design.exclusion };
-    let rules = Rulebook { metrics, looks, levels, accept: &design.accept };
+    let rules = Rulebook { metrics, looks, levels, accept: &design.accept, bad_starts: None };
     for share in unclearable_shares(&rules, &workload, pairs) {
         let UnclearableShare { name, requests, needed, margin, smallest_margin } = share;
         note(format_args!(

@@ -71,7 +71,7 @@ impl ForeignPairs<'_> {
             pairs.push(PairOfRuns { number, order, files: [file_a, file_b], digests });
         }
         let levels = Levels::for_alarm(Design::default().level);
-        let rules = Rulebook { metrics: &metrics, looks: &self.looks, levels, accept: &[] };
+        let rules = Rulebook { metrics: &metrics, looks: &self.looks, levels, accept: &[], bad_starts: None };
         let mut judgement = judge_experiment(&rules, &judged, ExperimentEnd::Given);
         let times: Vec<[String; 2]> = runs.iter().zip(&of_b).map(|(a, b)| [by_time(a), by_time(b)]).collect();
         if let Some(finding) = confounded(&times) {

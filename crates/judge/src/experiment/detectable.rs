@@ -116,8 +116,13 @@ mod tests {
         let quantity = workload::objective::parse_quantity("error_rate(all)", &|_| true).unwrap();
         let metrics = [GateMetric::new("errors", "error_rate(all)", quantity)];
         let looks = Looks::default();
-        let rules =
-            Rulebook { metrics: &metrics, looks: &looks, levels: Levels::for_alarm(0.005), accept: &[] };
+        let rules = Rulebook {
+            metrics: &metrics,
+            looks: &looks,
+            levels: Levels::for_alarm(0.005),
+            accept: &[],
+            bad_starts: None,
+        };
         let of = |rate: f64, pairs: u32| {
             let mut run = TestRun::new();
             run.plan_rate(rate);

@@ -6,7 +6,7 @@ use evidence::{
 };
 use proptest::prelude::*;
 use stats::Looks;
-use workload::experiment::GateMetric;
+use workload::experiment::{BadStarts, GateMetric};
 use workload::objective::parse_quantity;
 
 use super::{
@@ -50,7 +50,8 @@ fn shifted(count: usize, shift: f64, deviation: f64) -> Vec<JudgedPair> {
 
 fn judged(metrics: &[GateMetric], pairs: &[JudgedPair]) -> ExperimentJudgement {
     let looks = Looks::default();
-    let rules = Rulebook { metrics, looks: &looks, levels: Levels::for_alarm(0.005), accept: &[] };
+    let rules =
+        Rulebook { metrics, looks: &looks, levels: Levels::for_alarm(0.005), accept: &[], bad_starts: None };
     judge_experiment(&rules, pairs, ExperimentEnd::LastLook)
 }
 
@@ -164,9 +165,46 @@ fn a_pair_without_a_value_is_counted_and_excludes_nothing() {
 #[test]
 fn collapses_are_given_up_where_as_many_more_would_show_nothing() {
     let (metrics, looks) = ([metric("p95(list)")], Looks::default());
-    let rules = Rulebook { metrics: &metrics, looks: &looks, levels: Levels::for_alarm(0.005), accept: &[] };
+    let rules = Rulebook {
+        metrics: &metrics,
+        looks: &looks,
+        levels: Levels::for_alarm(0.005),
+        accept: &[],
+        bad_starts: None,
+    };
     let of = |pairs: usize| futility(&rules, &[with_b(6, 0..pairs, &SlotValue::Infinite)]);
     assert_eq!((of(6), of(1)), (Futility::WorthIt, Futility::Futile));
+}
+
+/// `bad_starts` of at most 10 % after so many pairs of arms that vary by 1 %, of which so many runs of B take 60 % longer.
+fn bad_starts(count: usize, slow: usize) -> ExperimentJudgement {
+    let pair = |at: usize| {
+        let slower = if at < slow { 1.6 } else { 1.0 };
+        vec![[known(20.0), known(20.0 * slower * (0.01 * NOISE[at % NOISE.len()]).exp())]]
+    };
+    let (metrics, looks) = ([metric("p95(list)")], Looks::new(&[count as u32]).unwrap());
+    let bad_starts = Some(BadStarts { at_most: 0.1, worse_by: BadStarts::WORSE_BY });
+    let levels = Levels::for_alarm(0.005);
+    let rules = Rulebook { metrics: &metrics, looks: &looks, levels, accept: &[], bad_starts };
+    judge_experiment(&rules, &pairs((0..count).map(pair).collect()), ExperimentEnd::LastLook)
+}
+
+#[test]
+fn bad_starts_are_counted_and_excluded_where_no_mean_shows_them() {
+    let of = |count: usize, slow: usize| {
+        let found = bad_starts(count, slow).metrics.remove(1);
+        (found.verdict, found.interval.unwrap().1)
+    };
+    // On paper: with a chance of 10 % none of 29 is bad in 0.9²⁹ = 4.7 %, none of 28 in 5.2 %.
+    assert_eq!(of(29, 0).0, MetricVerdict::NoRegression);
+    assert!((of(29, 0).1 - (1.0 - 0.05_f64.powf(1.0 / 29.0))).abs() < 1e-9);
+    assert_eq!(of(28, 0).0, MetricVerdict::Inconclusive);
+    assert_eq!(of(29, 1).0, MetricVerdict::Inconclusive);
+    // Eleven or more of 30 come with a chance of 10 % in 0.01 %; eight in 0.8 %.
+    assert_eq!((of(30, 11).0, of(30, 8).0), (MetricVerdict::Regressed, MetricVerdict::Inconclusive));
+    let whole = bad_starts(30, 1);
+    assert_eq!((whole.metrics[0].verdict, whole.verdict), (MetricVerdict::Equivalent, Verdict::Inconclusive));
+    insta::assert_snapshot!(whole.because, @"1 of 2 metrics not decided: bad_starts. The last look is made: more pairs are another experiment.");
 }
 
 /// Error rates, of which these are B's; A's are 0.
@@ -271,7 +309,13 @@ fn leaving(count: usize, shift: f64, left: f64) -> Vec<JudgedPair> {
 /// The verdict on so many pairs, all judged at one look; and whether something is carried over.
 fn judged_once(pairs: &[JudgedPair]) -> (MetricVerdict, bool) {
     let (looks, metrics) = (Looks::new(&[pairs.len() as u32]).unwrap(), [metric("p95(list)")]);
-    let rules = Rulebook { metrics: &metrics, looks: &looks, levels: Levels::for_alarm(0.005), accept: &[] };
+    let rules = Rulebook {
+        metrics: &metrics,
+        looks: &looks,
+        levels: Levels::for_alarm(0.005),
+        accept: &[],
+        bad_starts: None,
+    };
     let found = judge_experiment(&rules, pairs, ExperimentEnd::LastLook);
     (found.metrics[0].verdict, found.findings.iter().any(|finding| finding.name == "carry-over"))
 }
@@ -356,7 +400,13 @@ fn a_rule_invalidates_where_it_fires_in_half_of_the_pairs_unless_the_difference_
             });
         }
         let (looks, metrics) = (Looks::default(), [metric("p95(list)")]);
-        let rules = Rulebook { metrics: &metrics, looks: &looks, levels: Levels::for_alarm(0.005), accept };
+        let rules = Rulebook {
+            metrics: &metrics,
+            looks: &looks,
+            levels: Levels::for_alarm(0.005),
+            accept,
+            bad_starts: None,
+        };
         judge_experiment(&rules, &pairs, ExperimentEnd::Decided)
     };
     let found = with_rule(6, &[]);
@@ -370,7 +420,13 @@ fn a_rule_invalidates_where_it_fires_in_half_of_the_pairs_unless_the_difference_
 fn what_cannot_be_decided_is_given_up() {
     let metrics = [metric("p95(list)")];
     let looks = Looks::default();
-    let rules = Rulebook { metrics: &metrics, looks: &looks, levels: Levels::for_alarm(0.005), accept: &[] };
+    let rules = Rulebook {
+        metrics: &metrics,
+        looks: &looks,
+        levels: Levels::for_alarm(0.005),
+        accept: &[],
+        bad_starts: None,
+    };
     let of = |pairs: &[JudgedPair]| {
         let found = judge_experiment(&rules, pairs, ExperimentEnd::Decided);
         futility(&rules, &found.metrics)

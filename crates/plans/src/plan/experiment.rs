@@ -6,7 +6,7 @@ use std::path::Path;
 use super::objectives::KnownNames;
 use super::section::{Item, Section};
 use super::{Overrides, PlanErrors, check_version, load, parsed, slot_profiles};
-use workload::experiment::{Arm, Design, Experiment, GateMetric, MOST_METRICS};
+use workload::experiment::{Arm, BadStarts, Design, Experiment, GateMetric, MOST_METRICS};
 use workload::files::Files;
 use workload::model::Workload;
 use workload::objective::{self, Measure, Quantity, Statistic};
@@ -52,7 +52,8 @@ pub fn load_experiment(
         let arms = arms(root, workload.as_ref(), given.arms);
         let mut design = design(root, given);
         design.profiles = workload.as_ref().and_then(|workload| slot_profiles::read(root, workload));
-        let metrics = metrics(root, workload.as_ref());
+        let metrics;
+        (metrics, design.bad_starts) = gate(root, workload.as_ref());
         root.finish();
         let name = path.file_stem().map_or("experiment".into(), |stem| stem.to_string_lossy().into_owned());
         Experiment { name, plan: plan.unwrap_or_default(), folder, arms, design, metrics }
@@ -205,6 +206,7 @@ fn design(root: &Section<'_>, given: &ExperimentOverrides<'_>) -> Design {
         level: section.get("level").and_then(|item| level(&item)).unwrap_or(usual.level),
         exclusion: usual.exclusion,
         accept: accept.iter().filter_map(|item| item.text().map(str::to_owned)).collect(),
+        bad_starts: None,
         profiles: None,
     };
     section.finish();
@@ -220,9 +222,11 @@ fn level(item: &Item<'_>) -> Option<f64> {
     Some(level)
 }
 
-fn metrics(root: &Section<'_>, workload: Option<&Workload>) -> Vec<GateMetric> {
-    let entries = root.entries("gate");
-    let Some(workload) = workload else { return Vec::new() };
+fn gate(root: &Section<'_>, workload: Option<&Workload>) -> (Vec<GateMetric>, Option<BadStarts>) {
+    let (starts, entries): (Vec<_>, Vec<_>) =
+        root.entries("gate").into_iter().partition(|item| item.key == "bad_starts");
+    let bad_starts = starts.first().and_then(bad_starts);
+    let Some(workload) = workload else { return (Vec::new(), bad_starts) };
     let known = KnownNames::with_endpoints(workload);
     let last = entries.last().map(|item| item.key_span.clone());
     let asked = entries.iter().filter_map(|item| metric(item, &known)).collect();
@@ -230,7 +234,19 @@ fn metrics(root: &Section<'_>, workload: Option<&Workload>) -> Vec<GateMetric> {
     if let Some(span) = last.filter(|_| metrics.len() > MOST_METRICS) {
         root.issues.add(&span, too_many(metrics.len()));
     }
-    metrics
+    (metrics, bad_starts)
+}
+
+/// The share of B's starts that may be bad, or a table with it and with what is bad.
+fn bad_starts(item: &Item<'_>) -> Option<BadStarts> {
+    let usual = BadStarts::WORSE_BY;
+    let Some(section) = item.is_table().then(|| item.section("`bad_starts`")).flatten() else {
+        return item.margin().map(|at_most| BadStarts { at_most, worse_by: usual });
+    };
+    let at_most = section.need("at_most", "`at_most = \"10%\"`").and_then(|item| item.margin());
+    let worse_by = section.get("worse_by").and_then(|item| item.margin()).unwrap_or(usual);
+    section.finish();
+    Some(BadStarts { at_most: at_most?, worse_by })
 }
 
 /// A metric as the file writes it: a text, or a table with that text, its margin and what is better.

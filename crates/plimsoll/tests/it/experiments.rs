@@ -232,6 +232,12 @@ fn an_unusable_file_is_refused_with_line_and_key() {
         ("p50(get)", "cpu_per_request(target = db)", "there is no target `db`"),
         ("targets = { api", "targets = { db", "the plan has no target `db`; there are `api`"),
         ("plan = \"plan.toml\"", "plan = \"none.toml\"", "none.toml: cannot be read"),
+        (
+            "[gate]",
+            "[gate]\nbad_starts = \"10%\"",
+            "`bad_starts` of at most 10 % takes 29 pairs of which none is bad, and the last look is after 5; set `looks = [29]`",
+        ),
+        ("[gate]", "[gate]\nbad_starts = { worse_by = \"100%\" }", "`bad_starts` needs `at_most`"),
         ("[gate]", "[profiles]\ntarget = \"api\"\n[gate]", "target `api` cannot be profiled"),
         ("[gate]", "[profiles]\nshare = \"200%\"\n[gate]", "`share` is a share of the pairs"),
     ] {
