@@ -18,7 +18,8 @@ pub fn once(dry_run: &DryRun) -> CommandResult<u8> {
     for exchange in &exchanges {
         text.append(&show(exchange)).line("");
     }
-    text.line(format_args!("{} exchanges, {failed} failed", exchanges.len()));
+    let plural = if exchanges.len() == 1 { "" } else { "s" };
+    text.line(format_args!("{} exchange{plural}, {failed} failed", exchanges.len()));
     standard_output::print(&text)?;
     Ok(if failed == 0 { 0 } else { 3 })
 }

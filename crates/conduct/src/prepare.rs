@@ -25,7 +25,7 @@ const SHOWN_EXCHANGES: usize = 5;
 
 const AFTER_SETUP: &str = "Fix the step or the target: the load needs its values.";
 const AFTER_PRECHECK: &str =
-    "Fix the plan or the target, or skip this check with --no-precheck (in plans `precheck = false`).";
+    "Fix the request or the target, or skip this check with --no-precheck (in plans `precheck = false`).";
 
 /// A target that is ready, with the run's setup made; its steps can be sent once.
 pub struct ReachableRun {

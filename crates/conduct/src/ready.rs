@@ -49,6 +49,9 @@ pub(crate) fn wait(program: &Program, address_hint: fn(&str) -> String) -> Comma
             let target = program.workload().targets.get(name);
             let is_proxied = target.is_some_and(|target| target.connecting.proxy.is_some());
             let proxy = if is_proxied { ", its proxy" } else { "" };
+            let error = error.to_string();
+            // Its number says nothing to a reader.
+            let error = error.split(" (os error").next().unwrap_or_default();
             let text = format!("target `{name}`: nothing answers at {at}{proxy} ({error}); start it{hint}");
             Failure::Usage(anyhow::Error::msg(Unreachable(text)))
         })?;

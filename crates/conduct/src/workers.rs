@@ -189,9 +189,9 @@ pub fn secret(keys: Option<&Path>, token_file: Option<&Path>) -> CommandResult<S
         Some(path) => read(path)?,
         None => environment(TOKEN_VARIABLE).ok_or_else(|| {
             Failure::usage(anyhow!(
-                "a worker serves only the coordinator that knows its secret: give both the same token in \
-                 {TOKEN_VARIABLE} or a file, or keys (`plimsoll worker --make-keys FILE`); a worker is started by \
-                 `plimsoll worker --listen HOST:PORT`"
+                "a worker serves only the coordinator that knows its secret: set the same token where each of them starts, such \
+                 as `export {TOKEN_VARIABLE}=$(openssl rand -hex 16)`, or give both a file with it, or keys (`plimsoll worker \
+                 --make-keys FILE`)"
             ))
         })?,
     };

@@ -44,7 +44,10 @@ fn whole(facts: &Facts<'_>, claims: &[Claim], findings: &[Finding]) -> (Verdict,
             if claims.is_empty() { "No objective was set" } else { "No threshold can have a verdict" };
         return match facts.is_complete() {
             false => (Verdict::Inconclusive, format!("{nothing}. {}", claims::cut_short(facts))),
-            true => (Verdict::Measured, format!("{nothing}: numbers and cautions, no verdict.")),
+            true => {
+                let nothing = Some(format!("{nothing}: numbers and cautions, no verdict."));
+                (Verdict::Measured, joined([never_sent(&facts.figures), nothing]))
+            }
         };
     }
     let noun = noun(claims);
@@ -131,6 +134,21 @@ fn invalidating(findings: &[Finding]) -> Option<&Finding> {
 }
 
 /// That nothing succeeded, if so: that is a failure whatever was asked. Neither did a script whose every iteration threw.
+/// How many arrivals were dropped, where that is more than 1 %: what is measured is of the others.
+fn never_sent(figures: &Figures) -> Option<String> {
+    let of_load = figures.scenario_phases.iter().filter(|row| !Key::is_beside_load(&row.key.phase));
+    let (scheduled, started) =
+        of_load.fold((0, 0), |(scheduled, started), row| (scheduled + row.scheduled, started + row.started));
+    let dropped = scheduled.saturating_sub(started);
+    (dropped * 100 > scheduled).then(|| {
+        format!(
+            "{} of {} arrivals were dropped and never sent: the times are those of the others.",
+            brief::count(dropped),
+            brief::count(scheduled)
+        )
+    })
+}
+
 pub(crate) fn nothing_succeeded(figures: &Figures) -> Option<String> {
     let all = figures.endpoints().filter(|endpoint| !Key::is_beside_load(&endpoint.key.phase));
     let of_load: Vec<&Row> = all.collect();

@@ -7,8 +7,8 @@ use conduct::{plan, standard_output};
 use evidence::{TerminalText, visible};
 use judge::{ExpectedObservations, expected_observations};
 use report::number;
-use workload::Workload;
 use workload::offer::{offer, think_paces};
+use workload::{Flow, Schedule, Workload};
 
 use crate::arguments::CheckArguments;
 use crate::too_few::{self, duration};
@@ -24,6 +24,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> CommandResult<u8> {
             number::rate_or_none(Some(pace.most_per_second))
         ));
     }
+    add_sequences(&mut text, &plan.workload);
     add_headers(&mut text, &plan.workload);
     for target in plan.undescribed().keys() {
         text.line("").line(format_args!(
@@ -34,6 +35,29 @@ pub(crate) fn check(arguments: &CheckArguments) -> CommandResult<u8> {
     add_objectives(&mut text, &plan.workload);
     standard_output::print(&text)?;
     Ok(0)
+}
+
+/// Of scenarios whose iterations send several requests, in which order, and how many in all where that is known.
+fn add_sequences(text: &mut TerminalText, workload: &Workload) {
+    for scenario in &workload.scenarios {
+        let Flow::Sequence(steps) = &scenario.flow else { continue };
+        if steps.len() < 2 {
+            continue;
+        }
+        let names: Vec<String> = steps.iter().map(|step| format!("`{}`", visible(&step.name))).collect();
+        let iterations = Schedule::new(&scenario.executor).map(|schedule| schedule.count());
+        let iterations = iterations.or_else(|| scenario.executor.iterations());
+        let all = iterations.map(|count| {
+            let requests = number::count(count * steps.len() as u64);
+            format!(": {requests} requests in {} iterations", number::count(count))
+        });
+        text.line("").line(format_args!(
+            "`{}`: the table counts iterations; each sends {}{}",
+            visible(&scenario.name),
+            names.join(", "),
+            all.unwrap_or_default()
+        ));
+    }
 }
 
 /// The headers that every request of a scenario has: its own, and those of scenario and target.
@@ -72,7 +96,7 @@ fn add_objectives(text: &mut TerminalText, workload: &Workload) {
         let name = visible(&objective.name);
         text.line(format_args!("  {name:<width$}  {}", observations(objective)));
     }
-    for warning in too_few::warnings(&expected) {
+    for warning in too_few::warnings(&expected).chain(too_few::reversed(workload)) {
         text.line("").line(warning);
     }
     for (objective, offered) in expected.iter().filter_map(|o| Some((o, o.offered_below?))) {

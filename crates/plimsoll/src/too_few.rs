@@ -1,15 +1,35 @@
-//! What is said before a run of objectives that get too few requests to be decided.
+//! What is said before a run of objectives that get too few requests to be decided, or ask for slow or failed ones.
 
 use std::time::Duration;
 
 use evidence::visible;
 use judge::ExpectedObservations;
 use report::number;
+use workload::{Measure, Workload};
 
 /// Which objectives get too few requests to be decided, and why.
 pub(crate) fn warnings(expected: &[ExpectedObservations]) -> impl Iterator<Item = String> {
     let too_few = expected.iter().filter(|objective| objective.are_too_few());
     too_few.map(|objective| format!("warning: `{}` {}", visible(&objective.name), warning(objective)))
+}
+
+/// Which objectives ask for times or failures above a bound, which are usually meant the other way round.
+pub(crate) fn reversed(workload: &Workload) -> impl Iterator<Item = String> {
+    let is_of_times = |measure: &Measure| {
+        matches!(measure, Measure::ResponseTime(_) | Measure::ServiceTime(_) | Measure::IterationTime(_))
+    };
+    let reversed = workload.objectives.iter().filter(move |objective| {
+        let is_reversible = is_of_times(&objective.measure) || objective.measure == Measure::ErrorRate;
+        is_reversible && !objective.comparison.is_upper()
+    });
+    reversed.map(|objective| {
+        let meant = objective.source.replace('>', "<");
+        format!(
+            "warning: `{}` requires more than its bound; did you mean `{}`?",
+            visible(&objective.name),
+            visible(&meant)
+        )
+    })
 }
 
 /// Why an objective is not decided, or may not be.

@@ -21,7 +21,7 @@ pub(crate) const RULE: Rule = Rule {
               users. A limit that was reached refuses differences between runs",
     why: "Where the number of virtual users sets the load, a slow target gets fewer requests: rate and \
           latency then depend on the number of virtual users.",
-    next: "Use an arrival-rate executor, raise `max_vus`, or state the objective for a number of virtual \
+    next: "Use an arrival-rate executor, raise `max_vus` (`-c` of a command), or state the objective for a number of virtual \
            users.",
     affected: AffectedClaims::LoadExceptRatesOfClosed,
     check: Check::Run(check),
@@ -34,7 +34,7 @@ const NEXT_OF_RATES: &str =
 const NEXT_OF_CLOSED: &str =
     "Nothing, if so many virtual users are the question; use an arrival-rate executor if a rate is.";
 /// Where an open model reached its limit.
-const NEXT_OF_LIMITED: &str = "Raise `max_vus` of the scenario, or offer a lower rate.";
+const NEXT_OF_LIMITED: &str = "Raise `max_vus` of the scenario (`-c` of a command), or offer a lower rate.";
 
 /// The largest share of a phase that a scenario may be at its VU limit.
 pub(crate) const AT_VU_LIMIT: f64 = 0.01;

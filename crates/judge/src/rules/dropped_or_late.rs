@@ -23,8 +23,8 @@ pub(crate) const RULE: Rule = Rule {
               violated; a low VU limit: objectives on times of that scenario",
     why: "An arrival that never started has no time, and near its limit a target that gets 1 % less load is far more \
           than 1 % faster.",
-    next: "Give the generator more loops, cores or machines; observe the target; raise `max_vus` where the VU limit \
-           is the cause.",
+    next: "Give the generator more loops, cores or machines; observe the target; raise `max_vus` (`-c` of a command) where \
+           the VU limit is the cause.",
     affected: AffectedClaims::LoadUnlessViolated,
     check: Check::Run(check),
 };

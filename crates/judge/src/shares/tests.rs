@@ -174,7 +174,9 @@ proptest! {
         let after = wider.decide();
         let is_open = |answer| !matches!(answer, ShareAnswer::Pass | ShareAnswer::Fail);
         prop_assert!(after.answer == before.answer || is_open(after.answer), "{before:?} {after:?}");
-        prop_assert!(after.limits.lower <= before.limits.lower && after.limits.upper >= before.limits.upper);
+        // Quantiles of the beta distribution are exact but for the rounding of their last steps.
+        prop_assert!(after.limits.lower <= before.limits.lower + 1e-12);
+        prop_assert!(after.limits.upper >= before.limits.upper - 1e-12);
     }
 
     #[test]

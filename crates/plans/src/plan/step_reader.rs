@@ -105,6 +105,6 @@ impl<'a> StepReader<'a, '_> {
 
 /// Check that `text` is a path of RFC 9535.
 pub(super) fn check_json_path(text: &str) -> Result<(), String> {
-    let wrong = |error| format!("`{text}` is not JSON path: {error}; write one like `$.items[0].id`");
+    let wrong = |error| format!("`{text}` is not a JSON path: {error}; write one like `$.items[0].id`");
     serde_json_path::JsonPath::parse(text).map(|_| ()).map_err(wrong)
 }

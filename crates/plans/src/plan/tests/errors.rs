@@ -122,7 +122,7 @@ fast = "p95(lisst, phase = upp) < 50"
     plan.toml:19:26: no step before this one extracts `player`; extract it in an earlier step: `extract = { player = "$.path" }`
     plan.toml:20:21: `status` takes a whole number from 100 to 599, not 99
     plan.toml:20:25: this step answers with `status`, not with `grpc_status`
-    plan.toml:20:54: `$.[` is not JSON path: at position 2, in dot member name, must start with lowercase alpha or '_'; write one like `$.items[0].id`
+    plan.toml:20:54: `$.[` is not a JSON path: at position 2, in dot member name, must start with lowercase alpha or '_'; write one like `$.items[0].id`
     plan.toml:21:27: `(` is not a regular expression: error: unclosed group
     plan.toml:21:38: a value comes from one of `json`, `header` and `regex`, from `header` with `regex`, or is a JSON path: `"$.token"`
     plan.toml:22:11: `soon` is not a duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`
