@@ -298,7 +298,7 @@ fn a_target_with_reflection_needs_no_proto_file() {
     let line = ["grpc", &address, "grpc.health.v1.Health/Check", "-d", "{\"service\": \"\"}"];
     plimsoll(&folder, &[&line[..], &["--once"]].concat())
         .exits_with(0)
-        .stdout_contains(&["SERVING", "1 exchanges, 0 failed"]);
+        .stdout_contains(&["SERVING", "1 exchange, 0 failed"]);
     plimsoll(&folder, &[&line[..], &["-n", "5", "--quiet"]].concat())
         .exits_with(0)
         .stdout_contains(&["MEASURED", "5 ended, 0 failed"]);

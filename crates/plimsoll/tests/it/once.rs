@@ -44,7 +44,7 @@ fn a_failed_step_is_shown_and_is_exit_3() {
         "load / get: http_5xx",
         "status 500, expected 200 to 399",
         "out of cheese",
-        "1 exchanges, 1 failed",
+        "1 exchange, 1 failed",
     ]);
     folder.write("strict.toml", closed(target.addr(), 1) + "expect = { status = [200, 204] }\n");
     let ran = folder.plimsoll(&["run", "strict.toml", "--once"]);

@@ -37,7 +37,7 @@ fn a_server_with_reflection_needs_no_proto() {
         folder
             .plimsoll(&["run", "plan.toml", "--once"])
             .exits_with(0)
-            .stdout_contains(&["\"SERVING\"", "1 exchanges, 0 failed"]);
+            .stdout_contains(&["\"SERVING\"", "1 exchange, 0 failed"]);
     }
 }
 
@@ -125,16 +125,13 @@ fn streams_of_a_foreign_server_are_read_sent_and_cancelled() {
     let folder = TestFolder::new(&with_step(&watch, cut));
     folder.plimsoll(&["run", "plan.toml", "--quiet"]).exits_with(0);
     let once = folder.plimsoll(&["run", "plan.toml", "--once"]);
-    once.exits_with(0).stdout_contains(&["\"SERVING\"", "1 exchanges, 0 failed"]);
+    once.exits_with(0).stdout_contains(&["\"SERVING\"", "1 exchange, 0 failed"]);
     let talk = plan(peer.address, "grpc.reflection.v1.ServerReflection/ServerReflectionInfo");
     let both = "messages = [{ listServices = \"*\" }, { fileContainingSymbol = \"grpc.health.v1.Health\" }]\n\
                 every = \"20ms\"\ndeadline = \"5s\"\nexpect = { messages = 2 }";
     let folder = TestFolder::new(&with_step(&talk, both));
     folder.plimsoll(&["run", "plan.toml", "--quiet"]).exits_with(0);
-    folder
-        .plimsoll(&["run", "plan.toml", "--once"])
-        .exits_with(0)
-        .stdout_contains(&["1 exchanges, 0 failed"]);
+    folder.plimsoll(&["run", "plan.toml", "--once"]).exits_with(0).stdout_contains(&["1 exchange, 0 failed"]);
 }
 
 #[test]
@@ -143,8 +140,5 @@ fn messages_are_compressed_both_ways() {
     let keys = "message = { service = \"\" }\ncompress = \"gzip\"\nheaders = { grpc-accept-encoding = \"gzip\" }\n\
                 expect = { json = { \"$.status\" = \"SERVING\" }, headers = { grpc-encoding = \"gzip\" } }";
     let folder = TestFolder::new(&with_step(&plan(peer.address, CHECK), keys));
-    folder
-        .plimsoll(&["run", "plan.toml", "--once"])
-        .exits_with(0)
-        .stdout_contains(&["1 exchanges, 0 failed"]);
+    folder.plimsoll(&["run", "plan.toml", "--once"]).exits_with(0).stdout_contains(&["1 exchange, 0 failed"]);
 }
