@@ -50,6 +50,9 @@ pub struct ComparisonJudgement {
     /// What was asked of the comparison, answered. Empty for runs that were not repeated and interleaved: only such a
     /// series carries an answer.
     pub claims: Vec<Claim>,
+    /// The objectives of each run's own plan with its verdicts on them, in the order of the runs.
+    #[serde(default)]
+    pub objectives: Vec<Vec<Claim>>,
     /// What the rules found, the gravest first.
     pub findings: Vec<SidedFinding>,
     /// Differences of times that must not be formed, and by which rule.

@@ -68,6 +68,7 @@ pub fn compare(sides: &[Side<'_>], expected: &[Expectation]) -> Result<Compariso
         verdict: conclusion.verdict,
         because: conclusion.because,
         claims: Vec::new(),
+        objectives: runs.iter().map(|run| run.judgement.claims.clone()).collect(),
         findings,
         refusals,
         supports: conclusion.supports,

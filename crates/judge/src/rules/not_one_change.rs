@@ -31,7 +31,7 @@ fn check(pair: &Pair<'_, '_>) -> Vec<Finding> {
     if pair.is_same_run() {
         return finding(Severity::Info, "Both are the same run: there are no differences.".to_owned());
     }
-    let targets = targets(base, new);
+    let targets = targets(pair);
     let mut changed = targets.changed.clone();
     changed.extend(changes(base, new).into_iter().map(str::to_owned));
     match changed.as_slice() {
@@ -63,13 +63,17 @@ fn unchanged(targets: &Identities) -> String {
                 variables or files that the program reads were changed: they are not recorded."
             .to_owned();
     }
+    let moved = targets.moved.join("; ");
     if targets.equal + targets.same_process == 0 {
-        return "What was changed between the two is unknown: nothing that was recorded distinguishes their targets."
-            .to_owned();
+        let but = if moved.is_empty() { moved } else { format!(" but their addresses: {moved}") };
+        return format!(
+            "What was changed between the two is unknown: nothing that was recorded distinguishes their targets{but}."
+        );
     }
+    let only = if moved.is_empty() { moved } else { format!(" Their addresses differ: {moved}.") };
     format!(
         "Nothing that was recorded differs, and the load is the same. Differences may be noise, or come from what is \
-         unknown: {}.",
+         unknown: {}.{only}",
         targets.unknown.join("; ")
     )
 }
@@ -85,11 +89,12 @@ fn unknown(targets: &Identities) -> String {
 /// Whether nothing that was recorded differs between two runs of the same target.
 pub(crate) fn is_aa(pair: &Pair<'_, '_>) -> bool {
     let [base, new] = pair.both();
-    !pair.is_same_run() && targets(base, new).are_equal() && changes(base, new).is_empty()
+    !pair.is_same_run() && targets(pair).are_equal() && changes(base, new).is_empty()
 }
 
-fn targets(base: &JudgedRun<'_>, new: &JudgedRun<'_>) -> Identities {
-    Identities::of([base, new].map(|run| &run.manifest().targets))
+fn targets(pair: &Pair<'_, '_>) -> Identities {
+    let letter = (b'A'..=b'Z').nth(pair.side).map_or('?', char::from);
+    Identities::of(pair.both().map(|run| &run.manifest().targets), letter)
 }
 
 /// What differs besides the program under test.

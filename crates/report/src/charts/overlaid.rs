@@ -3,22 +3,33 @@
 use super::{Canvas, Chart, ChartTitle, HEADROOM, RunTimeAxis, class, highest, linear, time_axis, trace};
 use crate::charts::plot::Unit;
 use crate::charts::ticks::Scale;
-use crate::summary::{Comparison, EndpointTimeline, SideSummary};
+use crate::summary::{Comparison, EndpointTimeline, Measure, PhaseCoverage, PhaseTable, SideSummary};
 
 /// A quantile per bin of an endpoint.
 type BinnedQuantile = fn(&EndpointTimeline) -> &Vec<Option<f64>>;
 
-/// The plots of a comparison.
+/// The plots of a comparison: the times of the endpoint that differs most come first.
 pub(crate) fn of(comparison: &Comparison) -> Vec<Chart> {
-    let mut charts = vec![rate(comparison)];
-    for label in labels(comparison) {
+    let mut labels = labels(comparison);
+    labels.sort_by(|a, b| differs_by(comparison, b).total_cmp(&differs_by(comparison, a)));
+    let mut charts = Vec::new();
+    for label in labels {
         for (name, quantile) in [("p50", (|l| &l.p50_ms) as BinnedQuantile), ("p95", |l| &l.p95_ms)] {
             charts.push(times(comparison, &label, name, quantile));
         }
     }
+    charts.push(rate(comparison));
     charts.extend(cpu(comparison));
     charts.retain(|chart| chart.svg.contains("class=\"line"));
     charts
+}
+
+/// The largest known factor between times of an endpoint in the measured phases; 1 where none is known.
+fn differs_by(comparison: &Comparison, label: &str) -> f64 {
+    let measured = comparison.phases.iter().filter(|phase| phase.is_measured);
+    let endpoints = measured.flat_map(PhaseTable::requests).filter(|endpoint| endpoint.label == label);
+    let times = endpoints.flat_map(|of| &of.measures).filter(|of| ["p50", "p95"].contains(&of.name.as_str()));
+    times.map(Measure::known_factor).fold(1.0, f64::max)
 }
 
 /// Every endpoint that has a line on any side.
@@ -39,18 +50,21 @@ fn run_time(comparison: &Comparison) -> RunTimeAxis {
     RunTimeAxis::of(seconds, baseline)
 }
 
-fn points(side: &SideSummary, values: impl Iterator<Item = Option<f64>>) -> Vec<Option<(f64, f64)>> {
-    let ends = [f64::from(side.timeline.seconds); 2];
-    Canvas { timeline: &side.timeline, phases: &[], marks: &[], ends }.points(values)
+fn canvas(side: &SideSummary) -> Canvas<'_> {
+    let recorded_s = side.run.elapsed_s;
+    let load_s = PhaseCoverage::end_of_load_s(&side.phases).unwrap_or(recorded_s).min(recorded_s);
+    Canvas { timeline: &side.timeline, phases: &[], marks: &[], ends: [load_s, recorded_s] }
 }
 
+/// Until the load ended: what is in flight then differs for other reasons.
 fn rate(comparison: &Comparison) -> Chart {
     let (mut traces, mut high) = (Vec::new(), 0.0);
     for (index, side) in comparison.sides.iter().enumerate() {
-        let line = &side.timeline;
-        let completed = line.completed();
+        let canvas = canvas(side);
+        let completed = side.timeline.completed();
         high = completed.iter().copied().fold(high, f64::max);
-        traces.push(trace(side.letter, &class(index), points(side, completed.into_iter().map(Some))));
+        let points = canvas.rates(&completed, canvas.ends[0]);
+        traces.push(trace(side.letter, &class(index), points));
     }
     let title = ChartTitle { text: "Completed requests", unit: "per second" };
     Chart::over_run_time(title, run_time(comparison), linear(high * HEADROOM, Unit::PerSecond), traces)
@@ -64,7 +78,7 @@ fn times(comparison: &Comparison, label: &str, name: &str, quantile: BinnedQuant
     let scale = Scale::log(lines.iter().flatten().flatten().flatten().map(|ms| ms.max(0.001)));
     let sides = comparison.sides.iter().zip(&lines).enumerate();
     let traces = sides.filter_map(|(index, (side, line))| {
-        let points = points(side, line.as_ref()?.iter().copied());
+        let points = canvas(side).points(line.as_ref()?.iter().copied());
         Some(trace(side.letter, &class(index), points))
     });
     let title = ChartTitle { text: &format!("{label} {name}"), unit: "response time" };
@@ -86,7 +100,7 @@ fn cpu(comparison: &Comparison) -> Vec<Chart> {
             })
         };
         let traces = lines().map(|(index, side, line)| {
-            trace(side.letter, &class(index), points(side, line.values.iter().copied()))
+            trace(side.letter, &class(index), canvas(side).points(line.values.iter().copied()))
         });
         let y = linear(highest(lines().flat_map(|(_, _, line)| &line.values)), Unit::Cores);
         let title = ChartTitle { text: &format!("CPU of {target}"), unit: "cores" };

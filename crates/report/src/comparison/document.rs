@@ -4,11 +4,13 @@ use super::measures::{heads, row, table};
 use super::{format, overview};
 use crate::charts;
 use crate::document::{
-    Block, ChartBlock, Column, Document, Forms, Paragraph, ParagraphKind, Row, Section, Table, VerdictBlock,
+    Block, Cell, ChartBlock, Column, Document, Forms, Mark, Paragraph, ParagraphKind, Row, Section, Table,
+    VerdictBlock,
 };
 use crate::number;
 use crate::summary::{
-    Comparison, EndpointTable, LargestDifference, Measure, PhaseTable, SeriesPair, TargetSeries,
+    Comparison, EndpointTable, LargestDifference, Measure, ObjectiveOfSide, ObjectiveSides, PhaseTable,
+    SeriesPair, TargetSeries,
 };
 
 /// How many observed series of a target are shown; a page has all.
@@ -22,9 +24,9 @@ pub(super) fn of(comparison: &Comparison) -> Document {
     let unmatched = comparison.unmatched.iter();
     let unmatched = unmatched.map(|sentence| Paragraph::new(ParagraphKind::Notice, sentence));
     let phases = comparison.phases.iter().enumerate().map(|(at, of)| phase(at, of, comparison.sides.len()));
-    let mut sections: Vec<Section> = largest(comparison).into_iter().collect();
+    let mut sections: Vec<Section> = objectives(comparison).into_iter().chain(largest(comparison)).collect();
     sections.push(overview::of(comparison));
-    sections.extend([Section::cards(format::cards(judgement), "None."), plots(comparison)]);
+    sections.extend([plots(comparison), Section::cards(format::cards(judgement), "None.")]);
     let conclusions = format::conclusions(judgement).map(|(head, list)| {
         let items = list.iter().map(|item| Block::text(ParagraphKind::Item, item));
         Section::new(head.replace(' ', "-").to_lowercase(), head, items.collect())
@@ -52,15 +54,42 @@ pub(super) fn of(comparison: &Comparison) -> Document {
     }
 }
 
-/// What differs most, before everything else.
+/// The runs' own objectives, before everything else: what one run met and another did not is the first thing to know.
+fn objectives(comparison: &Comparison) -> Option<Section> {
+    let cell = |side: &Option<ObjectiveOfSide>| match side {
+        Some(ObjectiveOfSide { verdict, observed }) => {
+            Cell::marked(format!("{verdict} {observed}"), Mark::Verdict(*verdict))
+        }
+        None => Cell::marked("not in its plan", Mark::Dim),
+    };
+    let row = |of: &ObjectiveSides| {
+        let text = Cell::new(&of.text);
+        Row::of_cells(&of.name, std::iter::once(text).chain(of.sides.iter().map(cell)))
+    };
+    let sides = (0..comparison.sides.len()).map(|side| Column::words(format::letter(side), 0));
+    let columns = std::iter::once(Column::words("claim", 1)).chain(sides);
+    let table = Table::of_columns("objective", columns, comparison.objectives.iter().map(row));
+    let differing = comparison.objectives.iter().filter(|of| of.differs()).count();
+    let note = match differing {
+        0 => "the same verdicts in each run".to_owned(),
+        differing => format!("{differing} of {} with different verdicts", comparison.objectives.len()),
+    };
+    let section = || Section::new("objectives", "Objectives", vec![Block::Table(table)]).with_note(note);
+    (!comparison.objectives.is_empty()).then(section)
+}
+
+/// What differs most, where anything does.
 fn largest(comparison: &Comparison) -> Option<Section> {
     let several = comparison.phases.iter().filter(|phase| phase.is_measured).count() > 1;
     let row = |of: &LargestDifference| {
         let phase = if several { format!(" in {}", of.phase) } else { String::new() };
-        let cell = |value: f64| number::with_unit(Some(value), &of.unit);
-        let factor =
-            number::or_not_measured(of.ratio, |ratio| format!("× {}", number::significant(ratio, 3)));
-        let cells = [of.measure.clone(), cell(of.baseline), of.side.to_owned(), cell(of.value), factor];
+        let cell = |value: f64, is_rough: bool| {
+            let rough = if is_rough { format::ROUGH } else { "" };
+            format!("{rough}{}", number::with_unit(Some(value), &of.unit))
+        };
+        let factor = number::or_not_measured(of.ratio, |ratio| format::factor(ratio, of.is_rough()));
+        let [baseline, value] = [cell(of.baseline, of.rough[0]), cell(of.value, of.rough[1])];
+        let cells = [of.measure.clone(), baseline, of.side.to_owned(), value, factor];
         Row::new(format!("{}{phase}", of.label), cells)
     };
     let columns = [
@@ -71,10 +100,17 @@ fn largest(comparison: &Comparison) -> Option<Section> {
         Column::new("÷ A", 0),
     ];
     let table = Table::of_columns("endpoint", columns, comparison.largest.iter().map(row));
+    let alike = Block::text(
+        ParagraphKind::Plain,
+        format!("{}: no endpoint differs by 5 %.", comparison.alike.join(", ")),
+    );
     let basis = "Of each measure the endpoint that differs most between these runs. One run of each does not show whether it \
                  would differ again, nor what caused the difference.";
-    let blocks = vec![Block::Table(table), Block::text(ParagraphKind::Basis, basis)];
-    (!comparison.largest.is_empty()).then(|| {
+    let mut blocks = Vec::new();
+    blocks.extend((!comparison.largest.is_empty()).then_some(Block::Table(table)));
+    blocks.extend((!comparison.alike.is_empty()).then_some(alike));
+    (!blocks.is_empty()).then(|| {
+        blocks.push(Block::text(ParagraphKind::Basis, basis));
         Section::new("largest", "Largest differences", blocks)
             .with_note("one run each: no evidence of a change")
     })

@@ -15,6 +15,9 @@ const MOVED_FACTOR: f64 = 1.1;
 /// How many functions that moved are shown.
 const MAX_MOVERS: usize = 12;
 
+/// Before a quantile with few samples above it.
+pub(super) const ROUGH: &str = "~";
+
 pub(super) fn letter(side: usize) -> &'static str {
     LETTERS[side % MAX_SIDES]
 }
@@ -86,12 +89,24 @@ pub(super) fn conclusions(judgement: &ComparisonJudgement) -> [(&'static str, &[
     ]
 }
 
-pub(super) fn value(value: SideValue, unit: &str) -> String {
+fn value(value: SideValue, unit: &str) -> String {
     match value {
         SideValue::Missing => number::NOT_MEASURED.to_owned(),
         SideValue::Infinite => number::INFINITE.to_owned(),
         SideValue::Finite(value) => number::with_unit(Some(value), unit),
     }
+}
+
+/// The number of a side; `~` where it is rough.
+pub(super) fn of_side(measure: &Measure, side: usize) -> String {
+    let of = measure.values.get(side).copied().unwrap_or(SideValue::Missing);
+    let is_rough = measure.rough.contains(&side) && of.finite().is_some();
+    format!("{}{}", if is_rough { ROUGH } else { "" }, value(of, &measure.unit))
+}
+
+/// A factor: `× 1.31`, and `× ~1.31` between rough numbers.
+pub(super) fn factor(ratio: f64, is_rough: bool) -> String {
+    format!("× {}{}", if is_rough { ROUGH } else { "" }, number::significant(ratio, 3))
 }
 
 /// A difference and a ratio: `+1.20 ms` and `1.31`.

@@ -24,7 +24,7 @@ pub(super) fn heads(sides: usize) -> impl Iterator<Item = (String, u8)> {
 
 /// The cells of a measure, and which of them say that a difference is refused.
 pub(super) fn row(measure: &Measure, sides: usize) -> (Vec<usize>, Vec<String>) {
-    let values = measure.values.iter().map(|value| format::value(*value, &measure.unit));
+    let values = (0..measure.values.len()).map(|side| format::of_side(measure, side));
     let differences = (1..sides).flat_map(|side| format::difference(measure, side));
     let refused = (1..sides).filter(|side| format::is_refused(measure, *side));
     let refused = refused.map(|side| measure.values.len() + 2 * (side - 1)).collect();

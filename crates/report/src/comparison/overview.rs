@@ -4,9 +4,9 @@ use evidence::Verdict;
 
 use super::format;
 use super::measures::table;
-use crate::document::{Block, Cell, Column, Mark, Row, Section, Table};
+use crate::document::{Block, Cell, Column, Mark, ParagraphKind, Row, Section, Table};
 use crate::number;
-use crate::summary::{Comparison, Difference, EndpointTable, Measure, PhaseTable};
+use crate::summary::{Comparison, Difference, EndpointTable, Measure, PhaseTable, SideValue};
 
 /// The measures that a line has, with the rank of their columns and whether that of their ratio follows.
 const MEASURES: [(&str, u8, bool); 5] =
@@ -32,32 +32,42 @@ fn of_phase(phase: &PhaseTable, is_single: bool, sides: usize) -> Vec<Block> {
     let endpoints = Table::of_columns("endpoint", columns, rows).captioned(caption("By endpoint"), note);
     let costs = table(&caption("Costs per request"), phase.costs.iter(), sides);
     let mut blocks = Vec::new();
+    let is_rough = phase.requests().flat_map(|of| &of.measures).any(|measure| !measure.rough.is_empty());
+    let rough = Block::text(ParagraphKind::Basis, "~ marks a quantile with fewer than 20 samples above it.");
     blocks.extend((!endpoints.rows.is_empty()).then_some(Block::Table(endpoints)));
+    blocks.extend(is_rough.then_some(rough));
     blocks.extend((!phase.costs.is_empty()).then_some(costs));
     blocks
 }
 
-/// An endpoint's numbers in one run; its name stands before the first.
+/// An endpoint's numbers in one run, if that has it; its name stands before the first.
 fn line(endpoint: &EndpointTable, side: usize) -> Row {
+    let label = if side == 0 { endpoint.label.as_str() } else { "" };
+    let is_missing =
+        |measure: &Measure| measure.values.get(side).is_none_or(|value| *value == SideValue::Missing);
+    if endpoint.measures.iter().all(is_missing) {
+        let cells =
+            MEASURES.into_iter().flat_map(|(_, _, has_ratio)| [""].repeat(1 + usize::from(has_ratio)));
+        let run = Cell::marked(format!("not in {}", format::letter(side)), Mark::Dim);
+        return Row::of_cells(label, std::iter::once(run).chain(cells.map(Cell::new)));
+    }
     let numbers = MEASURES.into_iter().flat_map(|(name, _, has_ratio)| {
         let measure = endpoint.measures.iter().find(|measure| measure.name == name);
-        let value =
-            measure.and_then(|measure| Some(format::value(*measure.values.get(side)?, &measure.unit)));
-        let value = Cell::new(value.unwrap_or_else(|| number::NOT_MEASURED.to_owned()));
-        std::iter::once(value).chain(has_ratio.then(|| ratio(measure, side)))
+        let value = measure.map_or_else(|| number::NOT_MEASURED.to_owned(), |of| format::of_side(of, side));
+        std::iter::once(Cell::new(value)).chain(has_ratio.then(|| ratio(measure, side)))
     });
-    let label = if side == 0 { endpoint.label.as_str() } else { "" };
     Row::of_cells(label, std::iter::once(Cell::new(format::letter(side))).chain(numbers))
 }
 
 fn ratio(measure: Option<&Measure>, side: usize) -> Cell {
-    let difference = side.checked_sub(1).and_then(|at| measure?.differences.get(at));
-    match difference {
+    let none = || Cell::new(number::NOT_MEASURED);
+    let Some(at) = side.checked_sub(1) else { return Cell::new("") };
+    let Some(measure) = measure else { return none() };
+    match measure.differences.get(at) {
         Some(Difference::Known { ratio: Some(ratio), .. }) => {
-            Cell::new(format!("× {}", number::significant(*ratio, 3)))
+            Cell::new(format::factor(*ratio, measure.is_rough_between(side)))
         }
         Some(Difference::Refused { .. }) => Cell::marked("refused", Mark::Verdict(Verdict::Inconclusive)),
-        Some(Difference::Known { ratio: None, .. } | Difference::Unknown) => Cell::new(number::NOT_MEASURED),
-        None => Cell::new(""),
+        _ => none(),
     }
 }

@@ -7,6 +7,7 @@ mod costs;
 mod endpoints;
 mod largest;
 mod movers;
+mod objectives;
 mod series;
 
 use std::collections::BTreeSet;
@@ -17,11 +18,12 @@ use serde::Serialize;
 use workload::Workload;
 
 use super::tally::{self, RunTally};
-use super::{Header, PhaseCoverage, ReportError, SecondRanges, Timeline, header, timeline};
+use super::{Header, PhaseCoverage, ReportError, SecondRanges, Timeline, header, measured, timeline};
 
 pub use endpoints::EndpointTable;
 pub use largest::LargestDifference;
 pub use movers::ProfilePair;
+pub use objectives::{ObjectiveOfSide, ObjectiveSides};
 pub use series::{SeriesPair, TargetSeries};
 
 /// The most runs that can be compared.
@@ -110,6 +112,9 @@ pub struct Measure {
     pub values: Vec<SideValue>,
     /// One difference for each side but the baseline.
     pub differences: Vec<Difference>,
+    /// The sides whose value is a quantile with fewer than 20 samples above it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rough: Vec<usize>,
     /// The seconds of the run that a cost is of, for each side; empty for other measures.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub seconds: Vec<SecondRanges>,
@@ -130,16 +135,37 @@ impl Measure {
         let base = values.first().copied().unwrap_or(SideValue::Missing);
         let differences = values.iter().enumerate().skip(1).map(|(side, value)| {
             let rules = refused(side);
-            match (base.finite(), value.finite()) {
+            match (base, *value) {
+                // There is nothing to refuse.
+                (SideValue::Missing, _) | (_, SideValue::Missing) => Difference::Unknown,
                 _ if !rules.is_empty() => Difference::Refused { rules },
-                (Some(base), Some(value)) => {
+                (SideValue::Finite(base), SideValue::Finite(value)) => {
                     Difference::Known { difference: value - base, ratio: (base != 0.0).then(|| value / base) }
                 }
                 _ => Difference::Unknown,
             }
         });
         let differences = differences.collect();
-        Measure { name: name.to_owned(), unit: unit.to_owned(), values, differences, seconds: Vec::new() }
+        let (name, unit) = (name.to_owned(), unit.to_owned());
+        Measure { name, unit, values, differences, rough: Vec::new(), seconds: Vec::new() }
+    }
+
+    /// Whether the difference of a side to the baseline has a rough quantile on either side.
+    pub(crate) fn is_rough_between(&self, side: usize) -> bool {
+        self.rough.contains(&0) || self.rough.contains(&side)
+    }
+
+    /// How many times as large the larger of two numbers is that a known difference is between; 1 where there is none.
+    pub(crate) fn known_factor(&self) -> f64 {
+        let factor = |(at, difference): (usize, &Difference)| match difference {
+            Difference::Known { ratio: Some(ratio), .. }
+                if *ratio > 0.0 && !self.is_rough_between(at + 1) =>
+            {
+                ratio.max(ratio.recip())
+            }
+            _ => 1.0,
+        };
+        self.differences.iter().enumerate().map(factor).fold(1.0, f64::max)
     }
 
     fn is_measured(&self) -> bool {
@@ -176,8 +202,13 @@ pub struct Comparison {
     /// The runs, the baseline first.
     pub sides: Vec<SideSummary>,
     pub judgement: ComparisonJudgement,
+    /// The runs' own objectives, those first on which their verdicts differ.
+    #[serde(skip)]
+    pub objectives: Vec<ObjectiveSides>,
     /// The largest difference of each of a few measures, the largest factor first.
     pub largest: Vec<LargestDifference>,
+    /// Of these measures, those in which no endpoint differs by as much as is worth a line.
+    pub alike: Vec<&'static str>,
     pub phases: Vec<PhaseTable>,
     /// Pairs of profiles of the same target, kind and mark, and what moved between them.
     pub profiles: Vec<ProfilePair>,
@@ -205,11 +236,11 @@ impl Comparison {
                 name: side.side.name.to_owned(),
                 run: header::of(side.side.run, side.side.workload)?,
                 phases: side.phases.clone(),
-                timeline: timeline::of(side.side.run, side.side.workload, &side.tally)?,
+                timeline: timeline::of(side.side.run, side.side.workload, &side.tally, &side.phases)?,
             })
         };
         let names = phases(&sides);
-        let measured = measured_phases(&names, sides.first().map(|baseline| baseline.side.workload));
+        let measured = measured::phases(&names, sides.first().map(|baseline| baseline.side.workload));
         let observed = costs::of(&sides, &names)?.into_iter().zip(series::of(&sides, &names)?);
         let phase = |(name, (costs, series)): (&String, (Vec<Measure>, Vec<TargetSeries>))| PhaseTable {
             name: name.clone(),
@@ -220,8 +251,11 @@ impl Comparison {
             series,
         };
         let phases: Vec<PhaseTable> = names.iter().zip(observed).map(phase).collect();
+        let largest = largest::of(&phases);
         Ok(Comparison {
-            largest: largest::of(&phases),
+            objectives: objectives::of(&sides, &judgement.objectives),
+            alike: largest::alike(&phases, &largest),
+            largest,
             phases,
             profiles: movers::of(&sides)?,
             unmatched: unmatched(&sides),
@@ -259,22 +293,6 @@ fn phases(sides: &[TalliedSide<'_>]) -> Vec<String> {
     names
 }
 
-/// The phases that the objectives name, where each names one, and otherwise all that are load. Of several, none whose name
-/// begins with `warm`.
-fn measured_phases<'n>(names: &'n [String], workload: Option<&Workload>) -> Vec<&'n str> {
-    let objectives = workload.map(|workload| &*workload.objectives).unwrap_or_default();
-    let judged: Option<Vec<&str>> =
-        objectives.iter().map(|objective| objective.filter.phase.as_deref()).collect();
-    let judged = judged.filter(|judged| names.iter().any(|name| judged.contains(&&**name)));
-    let is_counted = |name: &&str| match &judged {
-        Some(judged) => judged.contains(name),
-        None => !evidence::Key::is_beside_load(name),
-    };
-    let load: Vec<&str> = names.iter().map(String::as_str).filter(is_counted).collect();
-    let hot: Vec<&str> = load.iter().copied().filter(|name| !name.starts_with("warm")).collect();
-    if hot.is_empty() { load } else { hot }
-}
-
 fn covered(side: &TalliedSide<'_>, phase: &str) -> Option<f64> {
     side.phases.iter().find(|p| p.name == phase).map(|p| p.covered_s)
 }
@@ -310,37 +328,4 @@ fn unmatched(sides: &[TalliedSide<'_>]) -> Vec<String> {
 
 fn letters(sides: &[usize]) -> String {
     sides.iter().map(|side| LETTERS[side % MAX_SIDES]).collect::<Vec<_>>().join(", ")
-}
-
-#[cfg(test)]
-mod tests {
-    use workload::{Filter, Objective, Statistic};
-
-    use super::*;
-
-    fn measured(objectives: &[Option<&str>]) -> String {
-        let names = ["setup", "warm-up", "steady", "peak", "teardown"].map(str::to_owned);
-        let objective = |phase: &Option<&str>| Objective {
-            name: "fast".to_owned(),
-            source: String::new(),
-            measure: workload::Measure::ResponseTime(Statistic::Mean),
-            filter: Filter { phase: phase.map(str::to_owned), ..Filter::default() },
-            comparison: workload::Comparison::Below,
-            bound: 1.0,
-            abort_after: None,
-        };
-        let objectives = objectives.iter().map(objective).collect();
-        let workload = Workload { objectives, ..Workload::named("shop") };
-        measured_phases(&names, Some(&workload)).join(", ")
-    }
-
-    #[test]
-    fn the_measured_phases_are_those_of_the_objectives_and_no_warm_up() {
-        assert_eq!(measured(&[]), "steady, peak");
-        assert_eq!(measured(&[Some("peak")]), "peak");
-        assert_eq!(measured(&[Some("peak"), None]), "steady, peak", "one objective counts all phases");
-        assert_eq!(measured(&[Some("warm-up"), Some("steady")]), "steady");
-        assert_eq!(measured(&[Some("warm-up")]), "warm-up", "there is nothing else");
-        assert_eq!(measured(&[Some("renamed")]), "steady, peak", "no run has that phase");
-    }
 }

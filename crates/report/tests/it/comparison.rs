@@ -33,6 +33,7 @@ fn judgement(refusals: Vec<Refusal>) -> ComparisonJudgement {
         verdict: Verdict::Measured,
         because: "Two runs side by side.".to_owned(),
         claims: Vec::new(),
+        objectives: Vec::new(),
         findings: Vec::new(),
         refusals,
         supports: vec!["This.".to_owned()],

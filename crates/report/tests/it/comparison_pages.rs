@@ -13,7 +13,7 @@ use report::{Detail, Reported as _, Style, document};
 use crate::{forms, sample_run};
 
 /// `claim` of `play` ten times per second, with response times of `us` and so many failures per second.
-fn run(us: u64, failures_per_s: u64) -> MemoryRun {
+pub(crate) fn run(us: u64, failures_per_s: u64) -> MemoryRun {
     let mut run = MemoryRun::new(sample_run::run(1, None).manifest().clone());
     for second in 0..10 {
         let key = |metric| Key::of(metric).scenario("play").phase("ramp").endpoint("claim");
@@ -28,7 +28,7 @@ fn run(us: u64, failures_per_s: u64) -> MemoryRun {
     run
 }
 
-fn judgement() -> ComparisonJudgement {
+pub(crate) fn judgement() -> ComparisonJudgement {
     let scope = Scope { phase: Some("ramp".to_owned()), ..Scope::default() };
     let finding = Finding {
         rule: RuleId::C1,
@@ -46,6 +46,7 @@ fn judgement() -> ComparisonJudgement {
         verdict: Verdict::Measured,
         because: "Two runs side by side: a description.".to_owned(),
         claims: Vec::new(),
+        objectives: Vec::new(),
         findings: vec![SidedFinding { sides: vec![0, 1], finding }],
         refusals: vec![Refusal { side: 1, rule: RuleId::C1, scope }],
         supports: vec!["What each run shows of itself.".to_owned()],
@@ -77,7 +78,7 @@ fn small(differences: Differences) -> Comparison {
 }
 
 /// The part of a page from one text up to another.
-fn between<'p>(page: &'p str, from: &str, to: &str) -> &'p str {
+pub(crate) fn between<'p>(page: &'p str, from: &str, to: &str) -> &'p str {
     let start = page.find(from).expect("the page has it");
     let end = page[start..].find(to).expect("it ends");
     &page[start..start + end]
@@ -93,13 +94,15 @@ fn the_terminal_lays_two_runs_side_by_side() {
     Largest differences  one run each: no evidence of a change
     endpoint  measure    A  run   there  ÷ A
     claim      failed  0 %    B  10.0 %    –
+      throughput: no endpoint differs by 5 %.
       Of each measure the endpoint that differs most between these runs. One run of each does not show
       whether it would differ again, nor what caused the difference.
 
     By endpoint  phase ramp
-    endpoint  run  throughput  failed      p50      ÷ A      p95      ÷ A      p99      ÷ A
-    claim       A     10.00/s     0 %  5.00 ms           5.00 ms           5.00 ms
-                B     10.00/s  10.0 %  6.00 ms  refused  6.00 ms  refused  6.00 ms  refused
+    endpoint  run  throughput  failed      p50      ÷ A       p95      ÷ A       p99      ÷ A
+    claim       A     10.00/s     0 %  5.00 ms           ~5.00 ms           ~5.00 ms
+                B     10.00/s  10.0 %  6.00 ms  refused  ~6.00 ms  refused  ~6.00 ms  refused
+    ~ marks a quantile with fewer than 20 samples above it.
 
     Findings
     invalid  C1 error-rates-differ
@@ -109,18 +112,18 @@ fn the_terminal_lays_two_runs_side_by_side() {
 
     Phase ramp  10 s
     claim of play
-                              A        B     B − A  B ÷ A
-    offered             10.00/s  10.00/s       0/s   1.00
-    throughput          10.00/s  10.00/s       0/s   1.00
-    failed                  0 %   10.0 %  +10.0 pp      –
-    avg                 5.00 ms  6.00 ms   refused     C1
-    p50                 5.00 ms  6.00 ms   refused     C1
-    p90                 5.00 ms  6.00 ms   refused     C1
-    p95                 5.00 ms  6.00 ms   refused     C1
-    p99                 5.00 ms  6.00 ms   refused     C1
-    max                 5.00 ms  6.00 ms   refused     C1
-    p95, failures as ∞  5.00 ms        ∞   refused     C1
-    p99, failures as ∞  5.00 ms        ∞   refused     C1
+                               A         B     B − A  B ÷ A
+    offered              10.00/s   10.00/s       0/s   1.00
+    throughput           10.00/s   10.00/s       0/s   1.00
+    failed                   0 %    10.0 %  +10.0 pp      –
+    avg                  5.00 ms   6.00 ms   refused     C1
+    p50                  5.00 ms   6.00 ms   refused     C1
+    p90                 ~5.00 ms  ~6.00 ms   refused     C1
+    p95                 ~5.00 ms  ~6.00 ms   refused     C1
+    p99                 ~5.00 ms  ~6.00 ms   refused     C1
+    max                  5.00 ms   6.00 ms   refused     C1
+    p95, failures as ∞  ~5.00 ms         ∞   refused     C1
+    p99, failures as ∞  ~5.00 ms         ∞   refused     C1
       http_5xx: A 0, B 10
 
     Differences
@@ -146,18 +149,18 @@ fn differences_that_no_rule_refuses_are_computed() {
     insta::assert_snapshot!(between(&page, "Phase ramp", "Differences"), @r"
     Phase ramp  10 s
     claim of play
-                              A        B     B − A  B ÷ A
-    offered             10.00/s  10.00/s       0/s   1.00
-    throughput          10.00/s  10.00/s       0/s   1.00
-    failed                  0 %      0 %      0 pp      –
-    avg                 5.00 ms  6.00 ms  +1.00 ms   1.20
-    p50                 5.00 ms  6.00 ms  +1.00 ms   1.20
-    p90                 5.00 ms  6.00 ms  +1.00 ms   1.20
-    p95                 5.00 ms  6.00 ms  +1.00 ms   1.20
-    p99                 5.00 ms  6.00 ms  +1.00 ms   1.20
-    max                 5.00 ms  6.00 ms  +1.00 ms   1.20
-    p95, failures as ∞  5.00 ms  6.00 ms  +1.00 ms   1.20
-    p99, failures as ∞  5.00 ms  6.00 ms  +1.00 ms   1.20
+                               A         B     B − A  B ÷ A
+    offered              10.00/s   10.00/s       0/s   1.00
+    throughput           10.00/s   10.00/s       0/s   1.00
+    failed                   0 %       0 %      0 pp      –
+    avg                  5.00 ms   6.00 ms  +1.00 ms   1.20
+    p50                  5.00 ms   6.00 ms  +1.00 ms   1.20
+    p90                 ~5.00 ms  ~6.00 ms  +1.00 ms   1.20
+    p95                 ~5.00 ms  ~6.00 ms  +1.00 ms   1.20
+    p99                 ~5.00 ms  ~6.00 ms  +1.00 ms   1.20
+    max                  5.00 ms   6.00 ms  +1.00 ms   1.20
+    p95, failures as ∞  ~5.00 ms  ~6.00 ms  +1.00 ms   1.20
+    p99, failures as ∞  ~5.00 ms  ~6.00 ms  +1.00 ms   1.20
     ");
 }
 
@@ -177,14 +180,18 @@ fn markdown_lays_two_runs_side_by_side() {
     | --- | --- | ---: | --- | ---: | ---: |
     | claim | failed | 0 % | B | 10.0 % | – |
 
+    throughput: no endpoint differs by 5 %.
+
     Of each measure the endpoint that differs most between these runs. One run of each does not show whether it would differ again, nor what caused the difference.
 
     **By endpoint** phase ramp
 
     | endpoint | run | throughput | failed | p50 | ÷ A | p95 | ÷ A | p99 | ÷ A |
     | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
-    | claim | A | 10.00/s | 0 % | 5.00 ms |  | 5.00 ms |  | 5.00 ms |  |
-    |  | B | 10.00/s | 10.0 % | 6.00 ms | refused | 6.00 ms | refused | 6.00 ms | refused |
+    | claim | A | 10.00/s | 0 % | 5.00 ms |  | \~5.00 ms |  | \~5.00 ms |  |
+    |  | B | 10.00/s | 10.0 % | 6.00 ms | refused | \~6.00 ms | refused | \~6.00 ms | refused |
+
+    \~ marks a quantile with fewer than 20 samples above it.
 
     ### Findings
 
@@ -207,12 +214,12 @@ fn markdown_lays_two_runs_side_by_side() {
     | failed | 0 % | 10.0 % | +10.0 pp | – |
     | avg | 5.00 ms | 6.00 ms | refused | C1 |
     | p50 | 5.00 ms | 6.00 ms | refused | C1 |
-    | p90 | 5.00 ms | 6.00 ms | refused | C1 |
-    | p95 | 5.00 ms | 6.00 ms | refused | C1 |
-    | p99 | 5.00 ms | 6.00 ms | refused | C1 |
+    | p90 | \~5.00 ms | \~6.00 ms | refused | C1 |
+    | p95 | \~5.00 ms | \~6.00 ms | refused | C1 |
+    | p99 | \~5.00 ms | \~6.00 ms | refused | C1 |
     | max | 5.00 ms | 6.00 ms | refused | C1 |
-    | p95, failures as ∞ | 5.00 ms | ∞ | refused | C1 |
-    | p99, failures as ∞ | 5.00 ms | ∞ | refused | C1 |
+    | p95, failures as ∞ | \~5.00 ms | ∞ | refused | C1 |
+    | p99, failures as ∞ | \~5.00 ms | ∞ | refused | C1 |
 
     http\_5xx: A 0, B 10
 
@@ -239,7 +246,7 @@ fn markdown_lays_two_runs_side_by_side() {
 #[test]
 fn html_has_findings_and_numbers() {
     let page = document::html(&small(Differences::Refused).document());
-    insta::assert_snapshot!(between(&page, "<section id=\"findings\">", "<section id=\"plots\">"), @r#"
+    insta::assert_snapshot!(between(&page, "<section id=\"findings\">", "<section id=\"phase-1\">"), @r#"
     <section id="findings">
     <h2>Findings</h2>
 
@@ -279,7 +286,7 @@ fn json_has_the_judgement_and_the_numbers() {
     insta::assert_snapshot!(format!("{}\n{}\n{p95}", found, json["judgement"]["refusals"]), @r#"
     {"figures":[{"name":"failed","unit":"%","value":10.0}],"next":"Fix the failures.","rule":"C1","scope":{"phase":"ramp"},"severity":"invalid","sides":[0,1],"title":"error-rates-differ","what":"`claim` in `ramp`: 0 % of 100 failed against 10 % of 100.","why":"Survivors look faster."}
     [{"rule":"C1","scope":{"phase":"ramp"},"side":1}]
-    {"differences":[{"is":"refused","rules":["C1"]}],"name":"p95","unit":"ms","values":[{"is":"finite","value":5.0028500000000005},{"is":"finite","value":6.0028500000000005}]}
+    {"differences":[{"is":"refused","rules":["C1"]}],"name":"p95","rough":[0,1],"unit":"ms","values":[{"is":"finite","value":5.0028500000000005},{"is":"finite","value":6.0028500000000005}]}
     "#);
 }
 
@@ -288,15 +295,17 @@ fn the_largest_differences_are_before_the_findings() {
     let page = forms::terminal(&small(Differences::Allowed), Style::Plain, 100, Detail::Full);
     insta::assert_snapshot!(between(&page, "Largest differences", "Phase ramp"), @r"
     Largest differences  one run each: no evidence of a change
-    endpoint  measure        A  run    there     ÷ A
-    claim         p50  5.00 ms    B  6.00 ms  × 1.20
-    claim         p95  5.00 ms    B  6.00 ms  × 1.20
+    endpoint  measure         A  run     there      ÷ A
+    claim         p50   5.00 ms    B   6.00 ms   × 1.20
+    claim         p95  ~5.00 ms    B  ~6.00 ms  × ~1.20
+      throughput, failed: no endpoint differs by 5 %.
       Of each measure the endpoint that differs most between these runs. One run of each does not show
       whether it would differ again, nor what caused the difference.
 
     By endpoint  phase ramp
-    endpoint  run  throughput  failed      p50     ÷ A      p95     ÷ A      p99     ÷ A
-    claim       A     10.00/s     0 %  5.00 ms          5.00 ms          5.00 ms
-                B     10.00/s     0 %  6.00 ms  × 1.20  6.00 ms  × 1.20  6.00 ms  × 1.20
+    endpoint  run  throughput  failed      p50     ÷ A       p95      ÷ A       p99      ÷ A
+    claim       A     10.00/s     0 %  5.00 ms          ~5.00 ms           ~5.00 ms
+                B     10.00/s     0 %  6.00 ms  × 1.20  ~6.00 ms  × ~1.20  ~6.00 ms  × ~1.20
+    ~ marks a quantile with fewer than 20 samples above it.
     ");
 }

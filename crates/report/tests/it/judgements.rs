@@ -24,6 +24,7 @@ pub(crate) fn compared(runs: [&MemoryRun; 2], workload: &Workload) -> Comparison
         verdict: Verdict::Measured,
         because: String::new(),
         claims: Vec::new(),
+        objectives: Vec::new(),
         findings: Vec::new(),
         refusals: Vec::new(),
         supports: Vec::new(),

@@ -143,3 +143,34 @@ fn containers_are_compared_by_their_images() {
     refusals: 0
     ");
 }
+
+#[test]
+fn targets_of_which_the_address_alone_is_known_are_told_apart_by_it() {
+    let at = |mut test_run: TestRun, address: &str| {
+        test_run.edit(|manifest| {
+            let facts = [("http".to_owned(), address.to_owned())].into();
+            manifest.targets = [("web".to_owned(), facts)].into();
+        });
+        test_run
+    };
+    let base = at(sound(), "127.0.0.1:8000");
+    insta::assert_snapshot!(between("C8", &base, &at(later(), "127.0.0.1:8001")), @r"
+    info [0, 1] What was changed between the two is unknown: nothing that was recorded distinguishes their targets but their addresses: `web` 127.0.0.1:8000 in A, :8001 in B.
+    refusals: 0
+    ");
+    insta::assert_snapshot!(between("C8", &base, &at(later(), "other:8000")), @r"
+    info [0, 1] What was changed between the two is unknown: nothing that was recorded distinguishes their targets but their addresses: `web` 127.0.0.1:8000 in A, other:8000 in B.
+    refusals: 0
+    ");
+    insta::assert_snapshot!(between("C8", &base, &at(later(), "127.0.0.1:8000")), @r"
+    info [0, 1] What was changed between the two is unknown: nothing that was recorded distinguishes their targets.
+    refusals: 0
+    ");
+}
+
+#[test]
+fn a_comparison_has_the_objectives_of_each_run() {
+    let judgement = judgement([(&sound(), Provenance::Intact), (&later(), Provenance::Intact)]);
+    assert_eq!(judgement.objectives.len(), 2);
+    assert_eq!(judgement.objectives[0].len(), sound().workload.objectives.len());
+}

@@ -16,6 +16,8 @@ pub(super) struct Identities {
     pub(super) changed: Vec<String>,
     /// What is not known on both sides: ``of `web` its folder``.
     pub(super) unknown: Vec<String>,
+    /// Of targets that had different addresses, where they were: `` `web` 127.0.0.1:8000 in A, :8001 in B``.
+    pub(super) moved: Vec<String>,
     /// Targets of which something is known to be equal.
     pub(super) equal: usize,
     /// Targets that one process served in both runs.
@@ -32,13 +34,15 @@ enum Part {
 }
 
 impl Identities {
-    pub(super) fn of([some, other]: [&BTreeMap<String, Facts>; 2]) -> Identities {
+    /// Of the baseline's targets and those of the run with this letter.
+    pub(super) fn of([some, other]: [&BTreeMap<String, Facts>; 2], letter: char) -> Identities {
         let names: BTreeSet<&String> = some.keys().chain(other.keys()).collect();
         let mut identities = Identities { targets: names.len(), ..Identities::default() };
         let nothing = Facts::new();
         for name in names {
             let sides = [some, other].map(|targets| targets.get(name).unwrap_or(&nothing));
             identities.add(name, sides);
+            identities.moved.extend(moved(name, sides, letter));
         }
         identities
     }
@@ -88,6 +92,17 @@ impl Identities {
             self.unknown.push(format!("of `{name}` {}", unknown.join(", ")));
         }
     }
+}
+
+/// The addresses of a target, if they differ; the second without its host where that is the same.
+fn moved(name: &str, sides: [&Facts; 2], letter: char) -> Option<String> {
+    let address = |facts: &Facts| ["http", "grpc"].iter().find_map(|of| facts.get(*of).cloned());
+    let [Some(some), Some(other)] = sides.map(address) else { return None };
+    let port = match (some.rsplit_once(':'), other.rsplit_once(':')) {
+        (Some((host, _)), Some((same, port))) if host == same => format!(":{port}"),
+        _ => other.clone(),
+    };
+    (some != other).then(|| format!("`{name}` {some} in A, {port} in {letter}"))
 }
 
 /// The value on both sides where it is known.

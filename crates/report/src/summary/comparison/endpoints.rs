@@ -122,13 +122,15 @@ impl EndpointSides<'_> {
         all.push(Measure::of("throughput", "1/s", self.rates(&completed)));
         if has_responses {
             all.push(Measure::of("failed", "%", self.values(&failed_percent)));
-            for (name, of) in TIMES {
+            for (name, tail, of) in TIMES {
                 let values = self.values(&|c| SideValue::of(of(&Times::of(&c.response))));
-                all.push(Measure::refusable(name, "ms", values, refused));
+                let rough = self.rough(tail, &|c| c.response.count());
+                all.push(Measure { rough, ..Measure::refusable(name, "ms", values, refused) });
             }
             for (name, q) in [("p95, failures as ∞", 0.95), ("p99, failures as ∞", 0.99)] {
                 let values = self.values(&|c| quantile_with_failures(c, q));
-                all.push(Measure::refusable(name, "ms", values, refused));
+                let rough = self.rough(Some(q), &|c| c.response.count() + c.infinitely_slow());
+                all.push(Measure { rough, ..Measure::refusable(name, "ms", values, refused) });
             }
             let received = self.values(&|c| per_request(c, c.bytes_in));
             all.push(Measure::of("received/request", "bytes", received));
@@ -142,6 +144,15 @@ impl EndpointSides<'_> {
     /// One value per side.
     fn values(&self, of: &dyn Fn(&EndpointTally) -> SideValue) -> Vec<SideValue> {
         self.counts.iter().map(|counts| counts.map_or(SideValue::Missing, of)).collect()
+    }
+
+    /// The sides of which so many samples are too few for the quantile, if it is one of the tail.
+    fn rough(&self, tail: Option<f64>, samples: &dyn Fn(&EndpointTally) -> u64) -> Vec<usize> {
+        let is_rough =
+            |counts: &EndpointTally, q: f64| Times { count: samples(counts), ..Times::default() }.is_rough(q);
+        let of_side =
+            |(side, counts): (usize, &Option<&EndpointTally>)| is_rough((*counts)?, tail?).then_some(side);
+        self.counts.iter().enumerate().filter_map(of_side).collect()
     }
 
     /// A count per covered second of the phase, for each side.
@@ -167,13 +178,14 @@ impl EndpointSides<'_> {
 /// A statistic of the response times of successes.
 type TimeStatistic = fn(&Times) -> Option<f64>;
 
-const TIMES: [(&str, TimeStatistic); 6] = [
-    ("avg", |t| t.avg_ms),
-    ("p50", |t| t.p50_ms),
-    ("p90", |t| t.p90_ms),
-    ("p95", |t| t.p95_ms),
-    ("p99", |t| t.p99_ms),
-    ("max", |t| t.max_ms),
+/// With the quantile of those in the tail.
+const TIMES: [(&str, Option<f64>, TimeStatistic); 6] = [
+    ("avg", None, |t| t.avg_ms),
+    ("p50", None, |t| t.p50_ms),
+    ("p90", Some(0.90), |t| t.p90_ms),
+    ("p95", Some(0.95), |t| t.p95_ms),
+    ("p99", Some(0.99), |t| t.p99_ms),
+    ("max", None, |t| t.max_ms),
 ];
 
 fn failed_percent(counts: &EndpointTally) -> SideValue {

@@ -7,6 +7,9 @@ use super::{Difference, LETTERS, MAX_SIDES, Measure, PhaseTable};
 /// The measures that are searched, in the order of a tie.
 const MEASURES: [&str; 4] = ["p50", "p95", "throughput", "failed"];
 
+/// The factor below which a difference is left out.
+const WORTH_A_LINE: f64 = 1.05;
+
 /// The difference of one measure that is the largest of all endpoints and phases, by its factor.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LargestDifference {
@@ -26,11 +29,18 @@ pub struct LargestDifference {
     pub baseline: f64,
     /// The number of the other side.
     pub value: f64,
+    /// Whether the numbers of A and of the other side are quantiles with fewer than 20 samples above them.
+    pub rough: [bool; 2],
     /// The other side's number divided by that of A; none where that is 0.
     pub ratio: Option<f64>,
 }
 
 impl LargestDifference {
+    /// Whether either number is rough.
+    pub fn is_rough(&self) -> bool {
+        self.rough.contains(&true)
+    }
+
     /// How many times as large the larger number is; infinite where the smaller one is 0.
     pub fn factor(&self) -> f64 {
         let (low, high) = (self.baseline.min(self.value), self.baseline.max(self.value));
@@ -38,14 +48,27 @@ impl LargestDifference {
     }
 }
 
-/// One for each measure that differs anywhere, the largest factor first. A difference that a rule refuses is not among them,
-/// and a share of failures that is 0 on one side comes last: its factor says nothing.
+/// One for each measure that differs anywhere by [`WORTH_A_LINE`]: rough quantiles last, else the largest factor first. A
+/// difference that a rule refuses is not among them, and a share of failures that is 0 on one side comes last of the known:
+/// its factor says nothing.
 pub(super) fn of(phases: &[PhaseTable]) -> Vec<LargestDifference> {
     let mut found: Vec<LargestDifference> =
         MEASURES.iter().filter_map(|name| of_measure(phases, name)).collect();
+    found.retain(|of| of.factor() >= WORTH_A_LINE);
     let rank = |of: &LargestDifference| if of.factor().is_finite() { of.factor() } else { 0.0 };
-    found.sort_by(|a, b| rank(b).total_cmp(&rank(a)));
+    found.sort_by(|a, b| a.is_rough().cmp(&b.is_rough()).then(rank(b).total_cmp(&rank(a))));
     found
+}
+
+/// The measures of which differences are known, and none is among these.
+pub(super) fn alike(phases: &[PhaseTable], found: &[LargestDifference]) -> Vec<&'static str> {
+    let endpoints = || phases.iter().filter(|phase| phase.is_measured).flat_map(PhaseTable::requests);
+    let is_known = |name: &str| {
+        let its = endpoints().flat_map(|of| &of.measures).filter(|measure| measure.name == name);
+        its.flat_map(known).next().is_some()
+    };
+    let is_alike = |name: &&str| is_known(name) && !found.iter().any(|of| of.measure == *name);
+    MEASURES.into_iter().filter(is_alike).collect()
 }
 
 fn of_measure(phases: &[PhaseTable], name: &str) -> Option<LargestDifference> {
@@ -68,6 +91,7 @@ fn of_measure(phases: &[PhaseTable], name: &str) -> Option<LargestDifference> {
                     side: LETTERS[side % MAX_SIDES],
                     baseline,
                     value,
+                    rough: [0, side].map(|side| measure.rough.contains(&side)),
                     ratio,
                 };
                 if baseline != value && largest.as_ref().is_none_or(|before| is_larger(&of, before)) {
@@ -79,11 +103,13 @@ fn of_measure(phases: &[PhaseTable], name: &str) -> Option<LargestDifference> {
     largest
 }
 
-/// By the factor; where both are infinite by the difference.
+/// One that is worth a line before one that is not, what is known before what is rough, then by the factor; where both are
+/// infinite by the difference.
 fn is_larger(of: &LargestDifference, than: &LargestDifference) -> bool {
-    let difference = |of: &LargestDifference| (of.value - of.baseline).abs();
-    let (factor, other) = (of.factor(), than.factor());
-    factor > other || factor == other && difference(of) > difference(than)
+    let rank = |of: &LargestDifference| (of.factor() >= WORTH_A_LINE, !of.is_rough());
+    let size = |of: &LargestDifference| (of.factor(), (of.value - of.baseline).abs());
+    let (rank, other) = (rank(of), rank(than));
+    rank > other || rank == other && size(of) > size(than)
 }
 
 /// The sides of which the difference is known, with the ratio.
@@ -151,5 +177,24 @@ mod tests {
         ];
         assert_eq!(named, expected, "neither what is refused, nor the warm-up, logins or whole iterations");
         assert_eq!((found[0].ratio, found[2].ratio), (Some(0.25), None));
+    }
+
+    #[test]
+    fn what_is_rough_comes_after_what_is_known_and_what_hardly_differs_is_only_named() {
+        let rough = |values| Measure { rough: vec![1], ..measure("p95", values) };
+        let list = vec![measure("p50", [2.0, 2.2, 2.0]), rough([2.0, 9.0, 2.0]), measure("failed", [2.0; 3])];
+        let search = vec![measure("p95", [8.0, 8.8, 8.0]), measure("throughput", [100.0, 99.7, 100.0])];
+        let phases = [phase("steady", vec![endpoint("list", list.clone()), endpoint("search", search)])];
+        let named = |found: &[LargestDifference]| -> Vec<(String, String, bool)> {
+            found.iter().map(|of| (of.measure.clone(), of.endpoint.clone(), of.is_rough())).collect()
+        };
+        let found = of(&phases);
+        let expected = [("p50", "list", false), ("p95", "search", false)];
+        assert_eq!(named(&found), expected.map(|(a, b, c)| (a.to_owned(), b.to_owned(), c)));
+        assert_eq!(alike(&phases, &found), ["throughput", "failed"]);
+        let phases = [phase("steady", vec![endpoint("list", list)])];
+        let found = of(&phases);
+        let expected = [("p50", "list", false), ("p95", "list", true)];
+        assert_eq!(named(&found), expected.map(|(a, b, c)| (a.to_owned(), b.to_owned(), c)));
     }
 }
