@@ -43,6 +43,12 @@ pub mod live_page {
 
     pub(crate) enum Rendering {}
 
+    impl Rendering {
+        pub(crate) fn watch(&self, _loops: u16) -> crate::decider::LookTimer {
+            match *self {}
+        }
+    }
+
     impl LivePage {
         /// # Errors
         /// Always.

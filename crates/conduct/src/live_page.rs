@@ -5,6 +5,7 @@
 //! at most a hundredth of a processor.
 
 mod access;
+mod delivered;
 mod pace;
 mod rendering;
 mod server;

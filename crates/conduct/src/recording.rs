@@ -143,11 +143,15 @@ impl Recording {
             .as_ref()
             .zip(workload.until_decided.as_ref())
             .map(|(decider, until)| Box::new(decider.timer(&until.looks, loops)) as Box<dyn Sink + Send>);
+        let shown = rendering.as_ref().map(|page| Box::new(page.watch(loops)) as Box<dyn Sink + Send>);
         let drawing = live.map(|live| Box::new(live) as _).into_iter().collect();
         let setup_watch = SetupWatch::new(workload, stop_watch.control(), ended_by.clone());
         let recording: [Box<dyn Sink + Send>; 3] =
             [Box::new(writer), Box::new(stop_watch), Box::new(setup_watch)];
-        let sinks = Sinks { recording: recording.into_iter().chain(timer).chain(more).collect(), drawing };
+        let sinks = Sinks {
+            recording: recording.into_iter().chain(timer).chain(shown).chain(more).collect(),
+            drawing,
+        };
         let (outlets, inlets) = (0..loops).map(|_| tick_channel()).unzip();
         let recorder = Recorder::start(sinks, inlets, samples).map_err(Failure::own)?;
         Ok(Recording {

@@ -30,4 +30,10 @@ impl DeliveredSeconds {
         let has_each_delivered = self.by_loop.len() >= self.loops;
         self.by_loop.values().copied().flatten().min().filter(|_| has_each_delivered)
     }
+
+    /// Of how many whole seconds nothing more will come: none before each loop has delivered one, and every one when all
+    /// loops are over.
+    pub fn complete(&self) -> u32 {
+        if self.by_loop.len() < self.loops { 0 } else { self.by_all().unwrap_or(u32::MAX) }
+    }
 }

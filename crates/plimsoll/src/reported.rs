@@ -31,8 +31,9 @@ pub(crate) fn report_with(
     let received = UntrustedRunFiles::at([path])?;
     received.reach().confine();
     let judged = judged::judge_by(received.read_one()?, objectives)?;
-    let file = path.display().to_string();
-    let summary = asked.reported(judged.summary, &[("evidence", &file)]);
+    let mut files = asked.files(Some(path));
+    files.extend(other.and_then(Path::to_str).map(|path| ("card", path)));
+    let summary = asked.reported(judged.summary, &files);
     outputs::write(&summary, &asked.reports, asked.detail(), &opened)?;
     write(&summary, &opened)?;
     // One that was cut short ended with another code of k6.

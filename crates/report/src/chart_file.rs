@@ -40,7 +40,8 @@ pub fn chart_files(document: &Document) -> Vec<ChartFile<'_>> {
         let Block::Chart(block) = block else { continue };
         for chart in &block.charts {
             let own = chart.legend.iter().map(|(class, label)| (class.as_str(), label.as_str()));
-            let legend = if chart.legend.is_empty() { block.key.to_vec() } else { own.collect() };
+            let key = block.key.iter().copied().filter(|(class, _)| chart.draws(class));
+            let legend = if chart.legend.is_empty() { key.collect() } else { own.collect() };
             let first = name_of(chart);
             let numbered = (2..).map(|n: u32| format!("{first}-{n}"));
             let mut free =
@@ -119,7 +120,7 @@ fn style(palette: &Palette) -> String {
     }
     style.push_str(
         ".line.offered{stroke-dasharray:5 4;stroke-width:1.8}.line.dashed{stroke-dasharray:3 4}.line.bad{stroke-width:2}\
-         .line.p50{stroke-width:2.2}.line.p99{stroke-width:1.2}",
+         .line.p50{stroke-width:3.2}.line.p95{stroke-width:2}.line.p99{stroke-width:1}",
     );
     style
 }

@@ -56,8 +56,7 @@ struct Canvas<'a> {
 impl<'a> Canvas<'a> {
     fn new(summary: &'a Summary) -> Canvas<'a> {
         let recorded_s = summary.header.elapsed_s;
-        let covered = summary.phases.iter().filter(|phase| phase.covered_s > 0.0);
-        let load_s = covered.map(|phase| phase.start_s + phase.covered_s).reduce(f64::max);
+        let load_s = PhaseCoverage::end_of_load_s(&summary.phases);
         let ends = [load_s.unwrap_or(recorded_s).min(recorded_s), recorded_s];
         Canvas { timeline: &summary.timeline, phases: &summary.phases, marks: &summary.marks, ends }
     }
@@ -138,6 +137,11 @@ impl RunTimeAxis {
 }
 
 impl Chart {
+    /// Whether it has a line or bars of this class.
+    pub(crate) fn draws(&self, class: &str) -> bool {
+        ["line ", ""].iter().any(|kind| self.svg.contains(&format!("class=\"{kind}{class}\"")))
+    }
+
     fn over_run_time(title: ChartTitle<'_>, run_time: RunTimeAxis, y: Axis, traces: Vec<Trace>) -> Chart {
         let ChartTitle { text, unit } = title;
         let x_name = run_time.name();
@@ -170,41 +174,43 @@ fn linear(high: f64, unit: Unit) -> Axis {
     Axis { scale, unit, labels }
 }
 
-/// Offered load and throughput, and requests in flight: separate plots, because their units differ. So do those of arrivals
-/// and requests where an arrival is not one request.
-pub(crate) fn load(summary: &Summary) -> Vec<Chart> {
+/// Offered load and throughput: one plot, or two where an arrival is not one request and their units differ.
+pub(crate) fn rates(summary: &Summary) -> Vec<Chart> {
     let canvas = Canvas::new(summary);
     let timeline = canvas.timeline;
     let arrivals: Vec<Trace> = timeline.arrivals.iter().flat_map(|of| arrivals(&canvas, of)).collect();
     let mut charts = match timeline.arrivals_are_requests {
         true => {
             let traces = requests(&canvas).into_iter().chain(arrivals).collect();
-            vec![rates(
+            vec![rate(
                 &canvas,
                 ChartTitle { text: "Offered load and throughput", unit: "requests/s" },
                 traces,
             )]
         }
         false => vec![
-            rates(&canvas, ChartTitle { text: "Throughput", unit: "requests/s" }, requests(&canvas)),
-            rates(&canvas, ChartTitle { text: "Offered load", unit: "iterations/s" }, arrivals),
+            rate(&canvas, ChartTitle { text: "Throughput", unit: "requests/s" }, requests(&canvas)),
+            rate(&canvas, ChartTitle { text: "Offered load", unit: "iterations/s" }, arrivals),
         ],
     };
     charts.retain(|chart| chart.svg.contains("class=\"line"));
-    if timeline.in_flight.iter().any(Option::is_some) {
-        let y = linear(highest(timeline.in_flight.iter()) * HEADROOM, Unit::One);
-        let points = canvas.points(timeline.in_flight.iter().copied());
-        let traces = vec![Trace { fill: Fill::Below, ..trace("in flight", "c2", points) }];
-        charts.push(canvas.chart(
-            ChartTitle { text: "Requests in flight", unit: "time-averaged" },
-            y,
-            traces,
-        ));
-    }
     charts
 }
 
-fn rates(canvas: &Canvas, title: ChartTitle, traces: Vec<Trace>) -> Chart {
+/// Requests in flight.
+pub(crate) fn in_flight(summary: &Summary) -> Vec<Chart> {
+    let canvas = Canvas::new(summary);
+    let values = || canvas.timeline.in_flight.iter();
+    if !values().any(Option::is_some) {
+        return Vec::new();
+    }
+    let y = linear(highest(values()) * HEADROOM, Unit::One);
+    let points = canvas.points(values().copied());
+    let traces = vec![Trace { fill: Fill::Below, ..trace("in flight", "c2", points) }];
+    vec![canvas.chart(ChartTitle { text: "Requests in flight", unit: "time-averaged" }, y, traces)]
+}
+
+fn rate(canvas: &Canvas, title: ChartTitle, traces: Vec<Trace>) -> Chart {
     let points = traces.iter().flat_map(|trace| &trace.points).flatten();
     let high = points.map(|(_, per_s)| *per_s).fold(0.0, f64::max);
     canvas.chart(title, linear(high * HEADROOM, Unit::PerSecond), traces)
@@ -234,21 +240,21 @@ fn arrivals(canvas: &Canvas, rates: &ArrivalRates) -> Vec<Trace> {
     traces
 }
 
-/// Response times over time, one plot for each endpoint, all on the same scale.
+/// Response times over time, one plot for each endpoint.
 pub(crate) fn response_times(summary: &Summary) -> Vec<Chart> {
     let canvas = Canvas::new(summary);
-    let lines = &canvas.timeline.endpoints;
-    let values = lines.iter().flat_map(|l| l.p50_ms.iter().chain(&l.p99_ms)).flatten().copied();
-    let scale = Scale::log(values.map(|ms| ms.max(0.001)));
-    lines.iter().map(|line| response_time(&canvas, line, &scale)).collect()
+    canvas.timeline.endpoints.iter().map(|line| response_time(&canvas, line)).collect()
 }
 
-fn response_time(canvas: &Canvas, line: &EndpointTimeline, scale: &Scale) -> Chart {
+fn response_time(canvas: &Canvas, line: &EndpointTimeline) -> Chart {
+    let values = line.p50_ms.iter().chain(&line.p95_ms).chain(&line.p99_ms).flatten().copied();
+    let scale = Scale::log(values.map(|ms| ms.max(0.001)));
     let of = |values: &[Option<f64>]| canvas.points(values.iter().copied());
+    // The thinnest on top: where few samples make two the same, both are seen.
     let traces = vec![
-        trace("p99", "p99", of(&line.p99_ms)),
-        trace("p95", "p95", of(&line.p95_ms)),
         trace("p50", "p50", of(&line.p50_ms)),
+        trace("p95", "p95", of(&line.p95_ms)),
+        trace("p99", "p99", of(&line.p99_ms)),
     ];
     let bin_s = f64::from(canvas.timeline.bin_s);
     let bar = |(bin, share): (usize, &Option<f64>)| {
@@ -260,7 +266,7 @@ fn response_time(canvas: &Canvas, line: &EndpointTimeline, scale: &Scale) -> Cha
     let plot = Plot {
         description: format!("Response time of {} over run time, logarithmic", line.label),
         x,
-        y: time_axis(scale.clone()),
+        y: time_axis(scale),
         bands,
         traces,
         bars: line.failed_share.iter().enumerate().filter_map(bar).collect(),

@@ -47,6 +47,8 @@ pub struct Document {
     pub(crate) facts: Vec<Paragraph>,
     /// The numbers at the top of a page.
     pub(crate) tiles: Vec<Tile>,
+    /// What these are of.
+    pub(crate) tiles_note: String,
     pub(crate) sections: Vec<Section>,
     /// How long it took, in JUnit.
     pub(crate) length: Option<Duration>,
@@ -92,6 +94,8 @@ pub(crate) struct Section {
     /// Whether only a page shows its heading. The captions of its tables are headings then.
     pub(crate) is_unheaded: bool,
     pub(crate) forms: Forms,
+    /// Whether a page shows it only when asked.
+    pub(crate) is_folded: bool,
     /// Whether it is a result: where a report is long, a terminal shows it last.
     pub(crate) is_result: bool,
     pub(crate) blocks: Vec<Block>,
@@ -141,6 +145,7 @@ impl Section {
             note: String::new(),
             is_unheaded: false,
             forms: Forms::All,
+            is_folded: false,
             is_result: false,
             blocks,
         }
@@ -167,6 +172,10 @@ impl Section {
 
     pub(crate) fn only(self, forms: Forms) -> Section {
         Section { forms, ..self }
+    }
+
+    pub(crate) fn folded(self) -> Section {
+        Section { is_folded: true, ..self }
     }
 
     pub(crate) fn into_result(self) -> Section {

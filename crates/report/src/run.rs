@@ -32,6 +32,7 @@ impl Reported for Summary {
             verdict: head::verdict(self),
             facts: head::facts(self),
             tiles: head::tiles(self),
+            tiles_note: head::tiles_note(self),
             sections: sections(self),
             length: Some(Duration::from_secs(u64::from(self.header.seconds))),
             properties: vec![
@@ -54,12 +55,9 @@ fn sections(summary: &Summary) -> Vec<Section> {
     if is_under_way && summary.outcomes.completed() == 0 {
         return not_ended_yet(summary);
     }
-    // Who watches a run looks at its course first.
-    let mut first = if is_under_way { plots(summary) } else { Vec::new() };
-    let distributions = first.split_off(first.len().min(2));
-    let mut sections = first;
-    sections.push(claims(summary));
+    let mut sections = vec![claims(summary)];
     sections.extend(imported(summary));
+    sections.push(course(summary));
     sections.push(endpoints::section(summary));
     sections.extend(failures::sections(summary));
     sections.push(
@@ -67,7 +65,8 @@ fn sections(summary: &Summary) -> Vec<Section> {
             .into_result(),
     );
     sections.extend(marks(summary));
-    sections.extend(if is_under_way { distributions } else { plots(summary) });
+    sections.extend(endpoints::other_phases(summary));
+    sections.extend([capacity(summary), distributions(summary)].into_iter().flatten());
     sections.extend(beside_k6(summary));
     sections.extend(metrics(summary));
     sections.push(totals::section(summary));
@@ -84,7 +83,7 @@ fn not_ended_yet(summary: &Summary) -> Vec<Section> {
     let text = Block::text(ParagraphKind::Plain, "No request has ended yet.");
     let mut sections = vec![Section::new("results", "Results", vec![text])];
     if summary.timeline.seconds > 0 {
-        sections.extend(plots(summary).into_iter().take(1));
+        sections.push(course(summary));
     }
     sections.push(head::environment(summary));
     sections
@@ -93,14 +92,17 @@ fn not_ended_yet(summary: &Summary) -> Vec<Section> {
 fn claims(summary: &Summary) -> Section {
     let mut claims: Vec<ClaimBlock> = summary.claims.iter().map(|shown| claim(summary, shown)).collect();
     claims.sort_by_key(|claim| urgency(claim.verdict));
-    let hint = (!claims.is_empty()).then(|| {
+    let is_judged = !claims.is_empty() && summary.header.end != RunEndState::UnderWay;
+    let hint = is_judged.then(|| {
         Block::text(
             ParagraphKind::Hint,
             "Each end of an interval holds at 95 %, or at the confidence of the claim, for this run only; another run may \
              differ by more.",
         )
     });
-    let claims = Claims { claims, none: "The run has no objectives: it was measured, not judged." };
+    let is_brief = summary.header.end == RunEndState::UnderWay;
+    let none = "The run has no objectives: it was measured, not judged.";
+    let claims = Claims { claims, none, is_brief };
     Section::new("objectives", "Objectives", std::iter::once(Block::Claims(claims)).chain(hint).collect())
         .into_result()
 }
@@ -189,50 +191,51 @@ fn marks(summary: &Summary) -> Option<Section> {
     (!summary.marks.is_empty()).then(|| Section::new("marks", "Marks", vec![facts]))
 }
 
-/// The run over time, and the distributions of its times.
-fn plots(summary: &Summary) -> Vec<Section> {
+/// The throughput and the response times over time.
+fn course(summary: &Summary) -> Section {
     let timeline = &summary.timeline;
     let each = if timeline.bin_s > 1 { format!("{} seconds", timeline.bin_s) } else { "second".to_owned() };
-    let mut load = charts::load(summary);
-    load.extend(charts::resources(summary));
-    let load = ChartBlock {
-        none: "There is no evidence to draw: the run has not one whole second.",
-        ..ChartBlock::new(if timeline.seconds == 0 { Vec::new() } else { load })
+    let times = charts::response_times(summary);
+    let of = if summary.outcomes.unknown.is_some() { "responses, failed or not" } else { "successes" };
+    let left_out = match timeline.endpoints_left_out {
+        0 => String::new(),
+        n => format!(" {n} endpoints with fewer requests are only in the tables."),
     };
-    let mut blocks = vec![Block::Chart(load)];
-    if timeline.bin_s > 1 {
-        blocks.push(Block::text(ParagraphKind::Hint, format!("Each point covers {each}.")));
-    }
-    let mut sections = vec![Section::new("plots", "Load and capacity", blocks)];
-    let (mut times, mut distributions) = (charts::response_times(summary), charts::distributions(summary));
-    let is_one_pair = times.len() == 1 && distributions.len() == 1;
-    if is_one_pair {
-        times.append(&mut distributions);
-    }
-    let hint = |text: String| Block::text(ParagraphKind::Hint, text);
-    let distribution = "The share of requests that completed within a time. Failures and dropped arrivals count as infinitely \
-                        slow, so a curve ends where they begin.";
-    if !times.is_empty() {
-        let key: &[(&str, &str)] =
-            &[("p50", "p50"), ("p95", "p95"), ("p99", "p99"), ("bad-bar", "share that failed")];
-        let of = if summary.outcomes.unknown.is_some() { "responses, failed or not" } else { "successes" };
-        let left_out = match timeline.endpoints_left_out {
-            0 => String::new(),
-            n => format!(" {n} endpoints with fewer requests are only in the tables."),
-        };
-        let basis = format!(
-            "Response times of {of}, from due instant to last byte; one point per {each}; logarithmic, the same scale for \
-             all.{left_out}"
-        );
-        let mut blocks = vec![Block::Chart(ChartBlock { key, ..ChartBlock::new(times) }), hint(basis)];
-        blocks.extend(is_one_pair.then(|| hint(distribution.to_owned())));
-        sections.push(Section::new("response-times", "Response times", blocks));
-    }
-    if !distributions.is_empty() {
-        let blocks = vec![Block::Chart(ChartBlock::new(distributions)), hint(distribution.to_owned())];
-        sections.push(Section::new("distributions", "Distributions", blocks));
-    }
-    sections.into_iter().map(|section| section.only(Forms::Page)).collect()
+    let basis = match times.is_empty() {
+        true => format!("One point per {each}."),
+        false => format!(
+            "Response times of {of}, from due instant to last byte; one point per {each}; logarithmic, each endpoint on a \
+             scale of its own.{left_out}"
+        ),
+    };
+    let mut all = charts::rates(summary);
+    all.extend(times);
+    let charts = ChartBlock {
+        none: "There is no evidence to draw: the run has not one whole second.",
+        key: &[("p50", "p50"), ("p95", "p95"), ("p99", "p99"), ("bad-bar", "share that failed")],
+        ..ChartBlock::new(if timeline.seconds == 0 { Vec::new() } else { all })
+    };
+    let blocks = vec![Block::Chart(charts), Block::text(ParagraphKind::Hint, basis)];
+    Section::new("plots", "Throughput and response times", blocks).only(Forms::Page)
+}
+
+/// What the generator and the targets were at meanwhile.
+fn capacity(summary: &Summary) -> Option<Section> {
+    let mut charts = charts::in_flight(summary);
+    charts.extend(charts::resources(summary));
+    let is_drawn = summary.timeline.seconds > 0 && !charts.is_empty();
+    let section =
+        || Section::new("capacity", "In flight, CPU and memory", vec![Block::Chart(ChartBlock::new(charts))]);
+    is_drawn.then(|| section().only(Forms::Page))
+}
+
+fn distributions(summary: &Summary) -> Option<Section> {
+    let charts = charts::distributions(summary);
+    let hint = "The share of requests that completed within a time. Failures and dropped arrivals count as infinitely \
+                slow, so a curve ends where they begin.";
+    let is_drawn = !charts.is_empty();
+    let blocks = vec![Block::Chart(ChartBlock::new(charts)), Block::text(ParagraphKind::Hint, hint)];
+    is_drawn.then(|| Section::new("distributions", "Distributions", blocks).only(Forms::Page))
 }
 
 fn beside_k6(summary: &Summary) -> Option<Section> {

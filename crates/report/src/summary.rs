@@ -20,6 +20,7 @@ mod headline;
 mod in_window;
 pub(crate) mod labels;
 mod marks;
+mod measured;
 mod observed;
 mod phases;
 mod results;
@@ -43,8 +44,8 @@ pub use binned::BinnedSeries;
 pub use captured::CapturedProfile;
 pub use claims::{ClaimSummary, Quantity};
 pub use comparison::{
-    Comparison, Difference, EndpointTable, LETTERS, LargestDifference, MAX_SIDES, Measure, PhaseTable,
-    ProfilePair, SeriesPair, Side, SideSummary, SideValue, TargetSeries,
+    Comparison, Difference, EndpointTable, LETTERS, LargestDifference, MAX_SIDES, Measure, ObjectiveOfSide,
+    ObjectiveSides, PhaseTable, ProfilePair, SeriesPair, Side, SideSummary, SideValue, TargetSeries,
 };
 pub use cost::SecondRanges;
 pub use counts::{Check, Outcomes};
@@ -133,6 +134,8 @@ pub struct Summary {
     pub timeline: Timeline,
     /// Response times by phase, for plots.
     pub distributions: Vec<PhaseDistribution>,
+    /// The names of the phases that the plan measures: neither the setup, the teardown nor a warm-up.
+    pub measured: Vec<String>,
     /// The percentiles that tables of endpoints show.
     pub percentiles: Percentiles,
     /// Files of the run, as (kind, path); see [`Summary::with_files`].
@@ -250,13 +253,16 @@ impl Summary {
             exemplars.into_iter().partition(|e| e.kind == ExemplarKind::Failed);
         failed.sort_by(|a, b| (&a.endpoint, a.outcome, a.due).cmp(&(&b.endpoint, b.outcome, b.due)));
         let outcomes = tally.outcomes();
+        let names: Vec<String> = phases.iter().map(|phase| phase.name.clone()).collect();
+        let measured = measured::phases(&names, Some(workload)).into_iter().map(str::to_owned).collect();
         let rows = rows::of(&tally, workload, &failed);
         let results = tally.results();
         let of_failed: Vec<&Exemplar> = failed.iter().collect();
         let requests = FailedRequests { outcomes: &outcomes, results: &results, failed: &of_failed };
         let failures = failures::of_run(&requests, &tally);
         Ok(Summary {
-            claims: claims::of(judgement, workload),
+            measured,
+            claims: claims::of(&judgement.claims, workload),
             judgement: judgement.clone(),
             headline: headline::of(&tally),
             statuses: results.statuses(),
@@ -272,7 +278,7 @@ impl Summary {
             series: observed::series(run, &phases)?,
             marks: marks::of(run)?,
             profiles: captured::of(run)?,
-            timeline: timeline::of(run, workload, &tally)?,
+            timeline: timeline::of(run, workload, &tally, &phases)?,
             distributions: distribution::of(&tally, workload, &phases),
             arrivals: tally.arrivals(),
             header,

@@ -22,7 +22,7 @@ const MAX_LINES: usize = 3;
 /// The columns of the run's name.
 const NAME_COLUMNS: usize = 68;
 /// Before the name of a phase.
-const OF_PHASE: &str = "Throughput and response times are those of the phase";
+const OF_PHASE: &str = "Numbers of phase";
 
 /// A verdict with its objectives and numbers.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub struct VerdictCard {
     objectives: Vec<Objective>,
     /// How many objectives are not listed.
     left_out: usize,
-    /// The phase that the throughput and the response times are of, where there are several.
+    /// The phase that the numbers are of, where there are several.
     phase: Option<String>,
     /// Name and value of each number.
     numbers: Vec<(&'static str, String)>,
@@ -46,7 +46,6 @@ struct Objective {
     name: String,
     text: String,
     observed: String,
-    bound: String,
 }
 
 impl VerdictCard {
@@ -81,19 +80,13 @@ impl VerdictCard {
             text(because)
         );
         if !self.objectives.is_empty() {
-            out.push_str("\n| | objective | observed | limit |\n| --- | --- | ---: | ---: |\n");
+            out.push_str("\n| | objective | observed |\n| --- | --- | ---: |\n");
         }
-        for Objective { verdict, name, text: of, observed, bound } in &self.objectives {
+        for Objective { verdict, name, text: of, observed } in &self.objectives {
             let sign = markdown::sign(*verdict);
             // Writing to a String cannot fail.
-            let _ = writeln!(
-                out,
-                "| {sign} {verdict} | **{}** {} | {} | {} |",
-                text(name),
-                text(of),
-                text(observed),
-                text(bound)
-            );
+            let _ =
+                writeln!(out, "| {sign} {verdict} | **{}** {} | {} |", text(name), text(of), text(observed));
         }
         if self.left_out > 0 {
             let _ = writeln!(out, "\n{} more objectives are in the report.", self.left_out);
@@ -154,13 +147,14 @@ impl CardDrawing {
 
     fn objectives(&mut self, card: &VerdictCard) {
         let line = self.palette.get("line");
-        for Objective { verdict, name, text, observed, bound } in &card.objectives {
+        for Objective { verdict, name, text, observed } in &card.objectives {
             let (above, right) = (self.y - 16.0, WIDTH - MARGIN);
             let _ = write!(self.out, "<path d=\"M{MARGIN} {above:.1}H{right}\" stroke=\"{line}\"/>");
             self.text(MARGIN, TextStyle::bold(11.0, colour_of(*verdict)), &verdict.to_string(), 14);
-            self.text(INDENT, TextStyle::plain(12.0, "ink"), &format!("{name}: {text}"), 52);
+            let described = if text.is_empty() { name.clone() } else { format!("{name}: {text}") };
+            self.text(INDENT, TextStyle::plain(12.0, "ink"), &described, 60);
             let ended = TextStyle { anchor: "end", ..TextStyle::plain(12.0, "soft") };
-            self.text(right, ended, &format!("{observed}, limit {bound}"), 34);
+            self.text(right, ended, observed, 20);
             self.y += LINE;
         }
         if card.left_out > 0 {
@@ -222,7 +216,6 @@ fn objective(shown: &crate::summary::ClaimSummary) -> Objective {
         name: shown.claim.name.clone(),
         text: shown.text().to_owned(),
         observed: shown.observed(),
-        bound: shown.bound(),
     }
 }
 
@@ -232,9 +225,9 @@ fn phase(summary: &Summary) -> Option<String> {
     Some(headline.phase.clone())
 }
 
-/// The numbers that a reader looks for first.
+/// The numbers that a reader looks for first, all of the phase of the headline.
 fn numbers(summary: &Summary) -> Vec<(&'static str, String)> {
-    let outcomes = &summary.outcomes;
+    let outcomes = summary.headline.as_ref().map_or(&summary.outcomes, |headline| &headline.outcomes);
     if !outcomes.are_counted() {
         return Vec::new();
     }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -12,6 +12,7 @@ use ::report::{Reported as _, Summary};
 use archive::Stored;
 use evidence::Run as _;
 
+use super::delivered::DeliveredWatch;
 use super::pace::{Pace, thread_time};
 use super::until_over::until_over;
 use super::{NICENESS, RunUnderWay, Shared};
@@ -28,6 +29,8 @@ pub(crate) struct Rendering {
     orders: Sender<Order>,
     thread: Option<JoinHandle<()>>,
     is_over: Arc<AtomicBool>,
+    /// How many seconds of the run are complete in its file.
+    complete: Arc<AtomicU32>,
     shared: Arc<Shared>,
 }
 
@@ -35,9 +38,11 @@ impl Rendering {
     pub(super) fn start(path: PathBuf, shared: Arc<Shared>, marker: Marker) -> io::Result<Rendering> {
         let (orders, received) = channel();
         let is_over = Arc::new(AtomicBool::new(false));
+        let complete = Arc::new(AtomicU32::new(0));
         let renderer = Renderer {
             path,
             is_over: is_over.clone(),
+            complete: complete.clone(),
             shared: shared.clone(),
             pace: Pace::default(),
             served: Duration::ZERO,
@@ -48,7 +53,12 @@ impl Rendering {
         if shared.page.receiver_count() > 0 {
             shared.ask();
         }
-        Ok(Rendering { orders, thread: Some(thread), is_over, shared })
+        Ok(Rendering { orders, thread: Some(thread), is_over, complete, shared })
+    }
+
+    /// What tells it how far the loops of the run are, of which there are so many.
+    pub(crate) fn watch(&self, loops: u16) -> DeliveredWatch {
+        DeliveredWatch::new(loops, self.complete.clone())
     }
 }
 
@@ -68,6 +78,7 @@ impl Drop for Rendering {
 struct Renderer {
     path: PathBuf,
     is_over: Arc<AtomicBool>,
+    complete: Arc<AtomicU32>,
     shared: Arc<Shared>,
     pace: Pace,
     /// What the server's thread had taken when the page before was made.
@@ -101,8 +112,10 @@ impl Renderer {
     }
 
     fn render(&self) -> anyhow::Result<()> {
+        // Asked before the file is read, which then has at least these.
+        let complete = self.complete.load(Ordering::Relaxed);
         let stored = Stored::so_far(&self.path)?;
-        let run = until_over(&stored, &self.is_over);
+        let run = until_over(&stored, &self.is_over, complete);
         let workload = serde_json::from_value(run.manifest().workload.clone())?;
         let judgement = judge::judgement_so_far(&run, &workload)?;
         let mut summary = Summary::of(&run, &workload, &judgement)?.so_far();

@@ -41,7 +41,7 @@ impl Scale {
             high = low * 10.0;
         }
         let decades = (high / low).log10();
-        let steps: &[f64] = if decades <= 1.5 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+        let steps: &[f64] = if decades <= 2.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
         let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
         let all = (first..=last).flat_map(|power| steps.iter().map(move |s| s * 10f64.powi(power)));
         let ticks = all.filter(|t| *t >= low * 0.999_999 && *t <= high * 1.000_001).collect();

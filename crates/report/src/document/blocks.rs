@@ -36,6 +36,8 @@ pub(crate) enum ParagraphKind {
     Plain,
     /// The basis of the result.
     Basis,
+    /// The same in detail: a terminal has it only where it shows everything in full.
+    Detail,
     /// A restriction of the result.
     Notice,
     /// Something that failed.
@@ -78,7 +80,7 @@ impl ParagraphKind {
     /// Its class on a page.
     pub(super) fn class(self) -> &'static str {
         match self {
-            ParagraphKind::Basis | ParagraphKind::Hint => "hint",
+            ParagraphKind::Basis | ParagraphKind::Detail | ParagraphKind::Hint => "hint",
             ParagraphKind::Notice => "notice",
             _ => "plain",
         }
@@ -308,6 +310,8 @@ pub(crate) struct Claims {
     pub(crate) claims: Vec<ClaimBlock>,
     /// What a page says where there are none.
     pub(crate) none: &'static str,
+    /// Whether a page has a line for each instead of a table.
+    pub(crate) is_brief: bool,
 }
 
 #[derive(Debug)]
@@ -328,6 +332,18 @@ pub(crate) struct ClaimBlock {
     pub(crate) figures: Vec<String>,
     /// Why its verdict is what it is.
     pub(crate) reasons: Vec<String>,
+}
+
+impl ClaimBlock {
+    /// Its verdict as a sign.
+    pub(super) fn sign(&self) -> &'static str {
+        match self.verdict {
+            Verdict::Pass => "✓",
+            Verdict::Fail => "✗",
+            Verdict::Measured => "–",
+            Verdict::Inconclusive | Verdict::Invalid => "?",
+        }
+    }
 }
 
 /// What limits a result.
@@ -353,6 +369,12 @@ pub(crate) struct ChartBlock {
 impl ChartBlock {
     pub(crate) fn new(charts: Vec<Chart>) -> ChartBlock {
         ChartBlock { charts, key: &[], is_wide: false, none: "" }
+    }
+
+    /// What of the key any chart draws that has no legend of its own.
+    pub(super) fn drawn_key(&self) -> Vec<(&'static str, &'static str)> {
+        let keyed = || self.charts.iter().filter(|chart| chart.legend.is_empty());
+        self.key.iter().copied().filter(|(class, _)| keyed().any(|chart| chart.draws(class))).collect()
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use evidence::Verdict;
 
-use super::terminal::{in_words, is_shown};
+use super::terminal::{Detail, in_words, is_shown};
 use super::{
     Block, Cell, ClaimBlock, Claims, Column, Document, Facts, Findings, Forms, Mark, Paragraph,
     ParagraphKind, Section, Table, VerdictBlock,
@@ -71,7 +71,7 @@ pub(crate) fn sign(verdict: Verdict) -> &'static str {
 }
 
 fn section(out: &mut String, section: &Section) {
-    let shown: Vec<&Block> = section.blocks.iter().filter(|block| is_shown(block)).collect();
+    let shown: Vec<&Block> = section.blocks.iter().filter(|block| is_shown(block, Detail::Full)).collect();
     if !shown.is_empty() && !section.is_unheaded {
         let note = if section.note.is_empty() {
             String::new()

@@ -119,7 +119,7 @@ fn facts_below(page: &mut Page, document: &Document) {
 }
 
 fn section(page: &mut Page, section: &Section, detail: Detail) {
-    let shown: Vec<&Block> = section.blocks.iter().filter(|block| is_shown(block)).collect();
+    let shown: Vec<&Block> = section.blocks.iter().filter(|block| is_shown(block, detail)).collect();
     let Some(first) = shown.first() else { return };
     // Captions that replace a heading bring their own empty line.
     let is_captioned = matches!(first, Block::Table(table) if !table.caption.is_empty());
@@ -136,7 +136,7 @@ fn section(page: &mut Page, section: &Section, detail: Detail) {
     for block in &shown {
         match block {
             Block::Paragraph(text) => paragraph(page, text, if section.is_unheaded { 0 } else { 2 }),
-            Block::Facts(of) => facts(page, of),
+            Block::Facts(of) => facts(page, of, detail),
             Block::Table(of) => captioned(page, of, &alike(of, &shown), section.is_unheaded),
             Block::Claims(of) => claims::add(page, of),
             Block::Findings(of) => findings::add(page, of, detail),
@@ -145,10 +145,14 @@ fn section(page: &mut Page, section: &Section, detail: Detail) {
     }
 }
 
-/// Whether a block is for a terminal.
-pub(super) fn is_shown(block: &Block) -> bool {
+/// Whether a block is for a terminal, or for another text in this detail.
+pub(super) fn is_shown(block: &Block, detail: Detail) -> bool {
     match block {
-        Block::Paragraph(text) => text.kind != ParagraphKind::Hint,
+        Block::Paragraph(text) => match text.kind {
+            ParagraphKind::Hint => false,
+            ParagraphKind::Detail => detail == Detail::Full,
+            _ => true,
+        },
         Block::Facts(facts) => facts.groups.iter().any(|(_, facts)| !facts.is_empty()),
         Block::Table(table) => table.folded.is_none() && !table.rows.is_empty(),
         Block::Claims(claims) => !claims.claims.is_empty(),
@@ -171,8 +175,10 @@ pub(super) fn in_words(Paragraph { label, text, .. }: &Paragraph) -> String {
     if label.is_empty() { text.clone() } else { format!("{label}: {text}") }
 }
 
-fn facts(page: &mut Page, facts: &Facts) {
+fn facts(page: &mut Page, facts: &Facts, detail: Detail) {
     for (caption, facts) in &facts.groups {
+        let is_shown = |fact: &&Paragraph| fact.kind != ParagraphKind::Detail || detail == Detail::Full;
+        let facts: Vec<&Paragraph> = facts.iter().filter(is_shown).collect();
         if !caption.is_empty() {
             page.line(&[(Tone::Accent, caption)]);
         }
@@ -211,7 +217,7 @@ fn captioned(page: &mut Page, of: &Table, alike: &[&Table], is_heading: bool) {
 impl ParagraphKind {
     fn tone(self) -> Tone {
         match self {
-            ParagraphKind::Basis | ParagraphKind::Hint => Tone::Dim,
+            ParagraphKind::Basis | ParagraphKind::Detail | ParagraphKind::Hint => Tone::Dim,
             ParagraphKind::Notice => Tone::Warn,
             ParagraphKind::Path => Tone::Accent,
             ParagraphKind::Plain | ParagraphKind::Failure | ParagraphKind::Item | ParagraphKind::Code => {

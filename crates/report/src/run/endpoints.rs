@@ -1,6 +1,6 @@
 //! The tables of the endpoints: of each phase, of the parts of their requests, and of their streams.
 
-use crate::document::{Block, Cell, Column, Mark, ParagraphKind, Row, Section, Table};
+use crate::document::{Block, Cell, Column, Forms, Mark, ParagraphKind, Row, Section, Table};
 use crate::number;
 use crate::percentiles::Percentiles;
 use crate::summary::{
@@ -26,8 +26,8 @@ const BYTES: &str = "Bytes";
 const REST: [(&str, &str, u8); 4] = [
     (BYTES, "received", 12),
     (BYTES, "sent", 14),
-    ("Service time", "svc p50", 11),
-    ("Service time", "svc p95", 10),
+    ("Service time", "service p50", 11),
+    ("Service time", "service p95", 10),
 ];
 
 /// The names of the phases of requests, and the heads and ranks of their columns.
@@ -47,29 +47,59 @@ const SMALL_SHARE: f64 = 0.01;
 /// The ranks of the columns, in the order of [`Streams::COLUMNS`].
 const STREAM_RANKS: [u8; 6] = [0, 0, 1, 2, 4, 3];
 
+/// The phases that the run measures.
 pub(super) fn section(summary: &Summary) -> Section {
-    let dropped = summary.rows.iter().filter_map(|row| row.arrivals).map(|arrivals| arrivals.dropped());
-    let has_dropped = dropped.sum::<u64>() > 0;
-    let mut phases = summary.phases_with_rows();
-    if summary.header.end == RunEndState::UnderWay {
-        // The one that is under way comes first.
-        if let Some(current) = phases.iter().rposition(|name| summary.rows_of(name).any(has_ended)) {
-            phases[..=current].rotate_right(1);
-        }
-    }
-    let phases = phases.into_iter();
-    let mut blocks: Vec<Block> = phases.flat_map(|name| phase(summary, name, has_dropped)).collect();
+    let (phases, _) = phases(summary);
+    let mut blocks = tables(summary, &phases);
     match blocks.is_empty() {
         true => blocks.push(Block::text(ParagraphKind::Hint, "No request was made.")),
         false => blocks.extend(legend(summary)),
     }
-    blocks.push(Block::Table(request_phases(summary)));
+    blocks.push(Block::Table(request_phases(summary, &phases)));
     blocks.push(Block::Table(streams(summary)));
     Section::unheaded("endpoints", "Endpoints", blocks)
 }
 
+/// The others: setup, warm-up and teardown.
+pub(super) fn other_phases(summary: &Summary) -> Option<Section> {
+    let (_, phases) = phases(summary);
+    let mut blocks = tables(summary, &phases);
+    blocks.push(Block::Table(request_phases(summary, &phases)));
+    let heading = match phases.as_slice() {
+        [] => return None,
+        [phase] => format!("Phase {phase}"),
+        _ => format!("Phases {}", phases.join(", ")),
+    };
+    let section = Section { is_unheaded: true, ..Section::new("other-phases", heading, blocks) };
+    Some(section.only(Forms::InFull).folded())
+}
+
+/// The phases with requests that the run measures, or all where it measures none of them, and the others. Of a run under way the
+/// current one comes first, whatever it is.
+fn phases(summary: &Summary) -> (Vec<&str>, Vec<&str>) {
+    let all = summary.phases_with_rows();
+    let is_under_way = summary.header.end == RunEndState::UnderWay;
+    let current = all.iter().rposition(|name| summary.rows_of(name).any(has_ended)).filter(|_| is_under_way);
+    let current = current.map(|at| all[at]);
+    let is_measured = |name: &&str| summary.measured.iter().any(|measured| measured == name);
+    let is_shown = |name: &&str| is_measured(name) || current == Some(*name);
+    let (mut shown, others): (Vec<&str>, Vec<&str>) = all.iter().copied().partition(is_shown);
+    if shown.is_empty() {
+        return (all, Vec::new());
+    }
+    shown.sort_by_key(|name| current != Some(*name));
+    (shown, others)
+}
+
 fn has_ended(row: &summary::Row) -> bool {
     row.outcomes.completed() > 0
+}
+
+/// The tables of these phases.
+fn tables(summary: &Summary, phases: &[&str]) -> Vec<Block> {
+    let dropped = summary.rows.iter().filter_map(|row| row.arrivals).map(|arrivals| arrivals.dropped());
+    let has_dropped = dropped.sum::<u64>() > 0;
+    phases.iter().flat_map(|name| phase(summary, name, has_dropped)).collect()
 }
 
 /// The endpoints of one phase, and what became of its requests.
@@ -81,11 +111,14 @@ fn phase(summary: &Summary, name: &str, has_dropped: bool) -> Vec<Block> {
     let columns = columns(&summary.percentiles, has_dropped);
     let rows = rows.map(|row| endpoint(row, &summary.percentiles));
     let table = Table::of_columns("endpoint", columns, rows).captioned(caption, when);
-    let requests = planned.and_then(|phase| phase.requests);
-    let sentences =
-        requests.into_iter().flat_map(|of| std::iter::once(of.in_words()).chain(of.beside_table()));
-    let requests = sentences.map(|text| Block::text(ParagraphKind::Basis, text));
-    std::iter::once(Block::Table(table)).chain(requests).collect()
+    let mut blocks = vec![Block::Table(table)];
+    if let Some(requests) = planned.and_then(|phase| phase.requests) {
+        // That it adds up is a detail; that it does not is a result.
+        let kind = if requests.adds_up() { ParagraphKind::Detail } else { ParagraphKind::Basis };
+        blocks.push(Block::text(kind, requests.in_words()));
+        blocks.extend(requests.beside_table().map(|text| Block::text(ParagraphKind::Detail, text)));
+    }
+    blocks
 }
 
 /// From when to when the load of a phase was offered, and whether its end came early.
@@ -169,13 +202,7 @@ fn legend(summary: &Summary) -> [Block; 2] {
     if summary.rows.iter().any(is_rough) {
         text.push_str(" ~ marks a quantile with fewer than 20 samples above it.");
     }
-    [
-        Block::text(ParagraphKind::Basis, text),
-        Block::text(
-            ParagraphKind::Hint,
-            "Service time (svc) runs from a request's first byte sent; “–”: not measured.",
-        ),
-    ]
+    [Block::text(ParagraphKind::Basis, text), Block::text(ParagraphKind::Hint, "“–”: not measured.")]
 }
 
 /// The label of a row; with its phase if the run has several.
@@ -187,7 +214,7 @@ fn label(summary: &Summary, row: &summary::Row) -> String {
 }
 
 /// Where the time of requests goes.
-fn request_phases(summary: &Summary) -> Table {
+fn request_phases(summary: &Summary, phases: &[&str]) -> Table {
     let shown: Vec<_> =
         REQUEST_PHASES.into_iter().filter(|(name, ..)| summary.has_request_phase(name)).collect();
     let cell = |phase: Option<&RequestPhase>| {
@@ -198,7 +225,8 @@ fn request_phases(summary: &Summary) -> Table {
         let cells = shown.iter().map(|(name, ..)| cell(row.request_phase(name)));
         Row::of_cells(label(summary, row), cells)
     };
-    let rows = summary.rows.iter().filter(|row| !row.request_phases.is_empty()).map(row);
+    let of_phases = summary.rows.iter().filter(|row| phases.contains(&row.phase.as_str()));
+    let rows = of_phases.filter(|row| !row.request_phases.is_empty()).map(row);
     let table = Table::new("endpoint", shown.iter().map(|(_, head, rank)| (*head, *rank)), rows);
     table.captioned("Parts of a request", "mean time, share of the whole")
 }

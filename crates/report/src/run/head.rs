@@ -9,12 +9,10 @@ use crate::document::{
     Block, FactLayout, Facts, Forms, Paragraph, ParagraphKind, Section, Tile, VerdictBlock,
 };
 use crate::number;
-use crate::summary::{CpuUse, Header, Headline, RunEndState, Summary, quantile_text};
+use crate::summary::{Header, Headline, RunEndState, Summary, quantile_text};
 
 /// A longer resolved workload is cut, in bytes.
 const MAX_WORKLOAD: usize = 100_000;
-/// The most targets whose CPU has a tile.
-const MAX_CPU: usize = 3;
 
 /// Its name, start and length.
 pub(super) fn subject(summary: &Summary) -> String {
@@ -23,28 +21,25 @@ pub(super) fn subject(summary: &Summary) -> String {
     if header.end == RunEndState::Completed { subject + " · completed" } else { subject }
 }
 
-/// The run's start, length, end and files.
+/// The run's start, length, end and files. How far a run is that is under way its verdict says.
 pub(super) fn facts(summary: &Summary) -> Vec<Paragraph> {
     let header = &summary.header;
     let mut facts = vec![
         Paragraph::labelled("started", &header.started_at),
         Paragraph::labelled("elapsed", elapsed(header)),
-        Paragraph::labelled(
-            if header.end == RunEndState::UnderWay { "state" } else { "ended" },
-            header.end_in_words(),
-        ),
-        Paragraph::labelled("rules", format!("version {}", summary.judgement.rules_version)),
     ];
+    if header.end == RunEndState::UnderWay {
+        facts.extend(invalidity(summary));
+        return facts;
+    }
+    facts.push(Paragraph::labelled("ended", header.end_in_words()));
+    facts.push(Paragraph::labelled("rules", format!("version {}", summary.judgement.rules_version)));
     facts.extend(summary.files.iter().map(|(kind, path)| Paragraph::labelled(kind, path)));
-    let notice = match &header.end {
-        RunEndState::Completed => return facts,
-        RunEndState::UnderWay => {
-            facts.extend(invalidity(summary));
-            "This report is of the run so far: each verdict below may still change.".to_owned()
-        }
-        _ => format!("The run was {}. This report covers the time until then.", header.end_in_words()),
-    };
-    facts.push(Paragraph::new(ParagraphKind::Notice, notice));
+    if header.end != RunEndState::Completed {
+        let notice =
+            format!("The run was {}. This report covers the time until then.", header.end_in_words());
+        facts.push(Paragraph::new(ParagraphKind::Notice, notice));
+    }
     facts
 }
 
@@ -85,96 +80,49 @@ pub(super) fn verdict(summary: &Summary) -> VerdictBlock {
     VerdictBlock { verdict, word, answer: None, because, assumes, case: "(the whole run)" }
 }
 
-/// The numbers at the top of a page.
+/// The numbers at the top of a page, all of one phase; and what was dropped, if anything was.
 pub(super) fn tiles(summary: &Summary) -> Vec<Tile> {
-    let is_under_way = summary.header.end == RunEndState::UnderWay;
-    if is_under_way && summary.outcomes.completed() == 0 {
-        return arrivals(summary).into_iter().collect();
-    }
-    let of_run = of_run(summary);
-    let tile =
-        |name: &str, value: String, note: String| Tile { name: name.to_owned(), value, note, is_bad: false };
-    let mut tiles: Vec<Tile> = summary.headline.iter().flat_map(|of| headline(summary, of)).collect();
-    tiles.push(failed(summary));
-    tiles.extend(arrivals(summary));
-    let outcomes = &summary.outcomes;
-    let succeeded = match outcomes.unknown {
-        None => format!("{} succeeded, {of_run}", outcomes.share_of_completed(outcomes.ok())),
-        Some(_) => format!("outcomes not known, {of_run}"),
-    };
-    tiles.push(tile("Requests ended", outcomes.completed_text(), succeeded));
-    let lag = &summary.generator.start_lag;
-    let late = "how late the generator was".to_owned();
-    tiles.push(tile("Start lag p99", quantile_text(lag, 0.99, lag.p99_ms), late));
-    tiles.extend(summary.cpu.iter().take(MAX_CPU).map(cpu));
-    tiles
+    let numbers = summary.headline.iter().flat_map(headline);
+    numbers.chain(dropped(summary)).collect()
 }
 
-/// Throughput and response times of the phase in which most requests ended, or which is under way: it is named.
-fn headline(summary: &Summary, headline: &Headline) -> [Tile; 4] {
+/// What the tiles are of.
+pub(super) fn tiles_note(summary: &Summary) -> String {
+    let Some(headline) = &summary.headline else { return String::new() };
     let so_far = if summary.header.end == RunEndState::UnderWay { " so far" } else { "" };
-    let tile = |name: &str, value: String, of: &str| Tile {
-        name: name.to_owned(),
-        value,
-        note: format!("{of} in {}{so_far}", headline.phase),
-        is_bad: false,
+    format!("Phase {}{so_far}; response times of successes", headline.phase)
+}
+
+/// Throughput, response times and failures of the phase in which most requests ended, or which is under way.
+fn headline(headline: &Headline) -> [Tile; 5] {
+    let tile =
+        |name: &str, value: String| Tile { name: name.to_owned(), value, note: String::new(), is_bad: false };
+    let (times, outcomes) = (&headline.response_time, &headline.outcomes);
+    let note = match (outcomes.failed(), outcomes.retried_text()) {
+        (Some(0) | None, retried) if retried.is_empty() => String::new(),
+        (failed, retried) => format!("{} requests{retried}", number::count(failed.unwrap_or(0))),
     };
-    let (times, of) = (&headline.response_time, "response time of successes");
-    let throughput = number::or_not_measured(headline.throughput_per_s, number::rate);
     [
-        tile("Throughput", throughput, "requests"),
-        tile("p50", number::time_or_none(times.p50_ms), of),
-        tile("p95", quantile_text(times, 0.95, times.p95_ms), of),
-        tile("p99", quantile_text(times, 0.99, times.p99_ms), of),
+        tile("Throughput", number::or_not_measured(headline.throughput_per_s, number::rate)),
+        tile("p50", number::time_or_none(times.p50_ms)),
+        tile("p95", quantile_text(times, 0.95, times.p95_ms)),
+        tile("p99", quantile_text(times, 0.99, times.p99_ms)),
+        Tile { note, is_bad: outcomes.known_failures() > 0, ..tile("Failed", outcomes.failed_share()) },
     ]
 }
 
-/// What numbers are of that stand beside those of one phase.
-fn of_run(summary: &Summary) -> &'static str {
-    match summary.header.end {
+fn dropped(summary: &Summary) -> Option<Tile> {
+    let arrivals = summary.arrivals.filter(|arrivals| arrivals.dropped() > 0)?;
+    let of = match summary.header.end {
         RunEndState::UnderWay => "whole run so far",
         _ => "whole run",
-    }
-}
-
-fn arrivals(summary: &Summary) -> Option<Tile> {
-    let arrivals = summary.arrivals?;
+    };
     Some(Tile {
-        name: "Arrivals due".to_owned(),
-        value: number::count(arrivals.scheduled),
-        note: format!("{} never started, {}", number::count(arrivals.dropped()), of_run(summary)),
-        is_bad: arrivals.dropped() > 0,
+        name: "Never started".to_owned(),
+        value: number::count(arrivals.dropped()),
+        note: format!("of {} arrivals due, {of}", number::count(arrivals.scheduled)),
+        is_bad: true,
     })
-}
-
-fn failed(summary: &Summary) -> Tile {
-    let outcomes = &summary.outcomes;
-    let of = of_run(summary);
-    Tile {
-        name: "Failed".to_owned(),
-        value: outcomes.failed_share(),
-        note: match outcomes.failed() {
-            Some(failed) => {
-                format!("{} requests of the {of}{}", number::count(failed), outcomes.retried_text())
-            }
-            None => String::new(),
-        },
-        is_bad: outcomes.known_failures() > 0,
-    }
-}
-
-fn cpu(cpu: &CpuUse) -> Tile {
-    Tile {
-        name: format!("CPU-s per 1,000 requests: {}", cpu.target),
-        value: number::or_not_measured(cpu.per_1000_requests_s, |s| number::significant(s, 3)),
-        note: match (cpu.mean_cores, cpu.note.as_str()) {
-            (Some(cores), "") => {
-                format!("{}, {} cores on average", cpu.part_of_run(), number::significant(cores, 3))
-            }
-            (_, note) => note.to_owned(),
-        },
-        is_bad: false,
-    }
 }
 
 /// What identifies the run, and where it ran.

@@ -73,6 +73,8 @@ fn generator(summary: &Summary) -> Vec<Paragraph> {
     let bytes = |n: Option<u64>| number::or_not_measured(n, |n| number::bytes(n as f64));
     let (lag, stall) = (&generator.start_lag, &generator.loop_stall);
     let facts = [
+        ("arrivals due", number::count_or_none(summary.arrivals.map(|arrivals| arrivals.scheduled))),
+        ("requests ended", summary.outcomes.completed_text()),
         ("start lag p50", number::time_or_none(lag.p50_ms)),
         ("start lag p99", quantile_text(lag, 0.99, lag.p99_ms)),
         ("start lag max", number::time_or_none(lag.max_ms)),

@@ -3,7 +3,9 @@
 use crate::document::{Block, FactLayout, Facts, Forms, Paragraph, ParagraphKind, Section};
 use crate::number;
 use crate::profiles::captured;
-use crate::summary::{Arrivals, CpuUse, Summary, quantile_text, spread_of_workers, statuses_in_words};
+use crate::summary::{
+    Arrivals, CpuUse, ScenarioTotal, Summary, quantile_text, spread_of_workers, statuses_in_words,
+};
 use crate::text::fit;
 
 /// Where the names of scenarios are cut, in columns.
@@ -21,11 +23,18 @@ pub(super) fn section(summary: &Summary) -> Section {
     let of_scenarios = summary.scenarios.iter().filter_map(|scenario| Some((scenario, scenario.arrivals?)));
     if of_scenarios.clone().count() > 1 {
         let label = |name: &str| format!("  {}", fit(name, MAX_SCENARIO));
-        facts.extend(of_scenarios.map(|(scenario, of)| arrivals(&label(&scenario.name), &of)));
+        let of = |(scenario, of): (&ScenarioTotal, Arrivals)| match of.dropped() {
+            0 => arrivals(&label(&scenario.name), &of).with_kind(ParagraphKind::Detail),
+            _ => arrivals(&label(&scenario.name), &of),
+        };
+        facts.extend(of_scenarios.map(of));
     }
-    facts.extend(summary.virtual_users().map(|(name, users)| match summary.scenarios.len() {
-        1 => Paragraph::labelled("users", users.in_words()),
-        _ => Paragraph::labelled("users", format!("{name} {}", users.in_words())),
+    facts.extend(summary.virtual_users().map(|(name, users)| {
+        match summary.scenarios.len() {
+            1 => Paragraph::labelled("users", users.in_words()),
+            _ => Paragraph::labelled("users", format!("{name} {}", users.in_words()))
+                .with_kind(ParagraphKind::Detail),
+        }
     }));
     facts.push(requests(summary));
     if !summary.statuses.is_empty() {

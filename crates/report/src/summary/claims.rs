@@ -1,6 +1,6 @@
 //! Claims with what is needed to format their figures: the quantity, and how it is compared with the bound.
 
-use evidence::{Claim, Effect, Judgement, Reason, Verdict};
+use evidence::{Claim, Effect, Reason, Verdict};
 use workload::{Comparison, Workload};
 
 use crate::number;
@@ -30,7 +30,7 @@ pub struct ClaimSummary {
     pub comparison: Option<Comparison>,
 }
 
-pub(super) fn of(judgement: &Judgement, workload: &Workload) -> Vec<ClaimSummary> {
+pub(super) fn of(claims: &[Claim], workload: &Workload) -> Vec<ClaimSummary> {
     let summary = |claim: &Claim| {
         let objective = workload.objectives.iter().find(|o| o.name == claim.name);
         let quantity = match objective.map(|o| &o.measure) {
@@ -40,7 +40,7 @@ pub(super) fn of(judgement: &Judgement, workload: &Workload) -> Vec<ClaimSummary
         };
         ClaimSummary { claim: claim.clone(), quantity, comparison: objective.map(|o| o.comparison) }
     };
-    judgement.claims.iter().map(summary).collect()
+    claims.iter().map(summary).collect()
 }
 
 impl ClaimSummary {

@@ -121,6 +121,12 @@ impl PhaseCoverage {
         number::span(self.start_s, self.start_s + self.covered_s)
     }
 
+    /// When the last of `phases` ended of which load was offered, in seconds of the run.
+    pub(crate) fn end_of_load_s(phases: &[PhaseCoverage]) -> Option<f64> {
+        let covered = phases.iter().filter(|phase| phase.covered_s > 0.0);
+        covered.map(|phase| phase.start_s + phase.covered_s).reduce(f64::max)
+    }
+
     /// Whether its load ended before it was over.
     pub(crate) fn is_cut(&self) -> bool {
         self.start_s + self.covered_s < self.end_s

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::counts::Outcomes;
 use super::endpoint_tally::TotalTally;
 use super::tally::RunTally;
 use super::{PhaseCoverage, Row, Times};
@@ -16,6 +17,8 @@ pub struct Headline {
     pub goodput_per_s: Option<f64>,
     /// Due instant → last byte, of successes.
     pub response_time: Times,
+    /// Its requests by outcome, those included that ended later.
+    pub outcomes: Outcomes,
 }
 
 /// None where no request ended in a phase.
@@ -30,6 +33,7 @@ pub(super) fn of(tally: &RunTally) -> Option<Headline> {
         throughput_per_s: per_second(ended.completed()),
         goodput_per_s: per_second(ended.ok).filter(|_| counts.outcomes.unknown.is_none()),
         response_time: Times::of(&counts.response),
+        outcomes: counts.outcomes.clone(),
     })
 }
 
@@ -47,6 +51,7 @@ impl Headline {
             throughput_per_s: row.throughput_per_s,
             goodput_per_s: row.goodput_per_s,
             response_time: row.response_time,
+            outcomes: row.outcomes.clone(),
         })
     }
 }

@@ -31,7 +31,8 @@ pub struct PhaseRequests {
 }
 
 impl PhaseRequests {
-    fn add_up(&self) -> bool {
+    /// Whether every request is accounted for.
+    pub(crate) fn adds_up(&self) -> bool {
         self.in_flight_at_begin + self.begun == self.completed + self.cancelled + self.in_flight_at_end
     }
 
@@ -115,7 +116,7 @@ impl InWindow {
         let before = phase.checked_sub(1).and_then(|before| all.get(before));
         let in_flight_at_begin = before.map_or(0, |before| before.in_flight_at_end);
         let its = all.get(phase).map(|its| PhaseRequests { in_flight_at_begin, ..*its });
-        its.filter(PhaseRequests::add_up)
+        its.filter(PhaseRequests::adds_up)
     }
 }
 
@@ -133,14 +134,14 @@ mod tests {
             in_flight_at_end: 975,
             ..PhaseRequests::default()
         };
-        assert!(grown.add_up());
+        assert!(grown.adds_up());
         assert_eq!(
             grown.in_words(),
             "3,900 requests begun = 2,925 completed + 0 cancelled + 975 more in flight"
         );
         let drained = PhaseRequests { begun: 0, completed: 970, cancelled: 5, ..grown };
         let drained = PhaseRequests { in_flight_at_begin: 975, in_flight_at_end: 0, ..drained };
-        assert!(drained.add_up());
+        assert!(drained.adds_up());
         assert_eq!(
             drained.in_words(),
             "0 requests begun = 970 completed + 5 cancelled − 975 that were in flight before"

@@ -11,6 +11,7 @@ use workload::Workload;
 
 use super::binned::{Aggregation, BinnedSeries, Binning};
 use super::counts::Outcomes;
+use super::header::PhaseCoverage;
 use super::ms;
 use super::tally::{RunTally, known_outcome};
 
@@ -78,8 +79,14 @@ impl Timeline {
     }
 }
 
-pub(super) fn of(run: &dyn Run, workload: &Workload, tally: &RunTally) -> Result<Timeline, ReadError> {
+pub(super) fn of(
+    run: &dyn Run,
+    workload: &Workload,
+    tally: &RunTally,
+    phases: &[PhaseCoverage],
+) -> Result<Timeline, ReadError> {
     let bins = &tally.bins;
+    let last = last_of_load(phases).unwrap_or(u32::MAX);
     let grid = bins.grid;
     let busiest = busiest(tally);
     let left_out = completed_by_endpoint(tally).len() - busiest.len();
@@ -97,7 +104,7 @@ pub(super) fn of(run: &dyn Run, workload: &Workload, tally: &RunTally) -> Result
         ok: bins.rates(&bins.ok),
         failed: (!bins.has_unknown_outcomes).then(|| bins.rates(&bins.failed)),
         in_flight: mean.values(run, "in_flight", SeriesKey::GENERATOR)?,
-        endpoints: busiest.iter().map(|name| endpoint(run, name, tally)).collect::<Result<_, _>>()?,
+        endpoints: busiest.iter().map(|name| endpoint(run, name, tally, last)).collect::<Result<_, _>>()?,
         endpoints_left_out: left_out,
         cpu: mean.by_target(run, "cpu")?,
         rss: max.by_target(run, "rss")?,
@@ -135,10 +142,18 @@ pub(super) fn busiest(tally: &RunTally) -> Vec<LabelledEndpoint> {
     sorted.into_iter().map(labelled).collect()
 }
 
+/// The last second in which load was offered.
+fn last_of_load(phases: &[PhaseCoverage]) -> Option<u32> {
+    let end_s = PhaseCoverage::end_of_load_s(phases)?;
+    Some((end_s.ceil() as u32).saturating_sub(1))
+}
+
+/// What ends after second `last` counts in that: the few requests that were in flight then have no quantiles of their own.
 fn endpoint(
     run: &dyn Run,
     endpoint: &LabelledEndpoint,
     tally: &RunTally,
+    last: u32,
 ) -> Result<EndpointTimeline, ReadError> {
     let grid = tally.bins.grid;
     let mut successes: Vec<Option<Histogram>> = vec![None; grid.bins()];
@@ -151,8 +166,10 @@ fn endpoint(
     of_phases.for_each(|(_, counts)| outcomes.add(&counts.outcomes));
     let is_its = |key: &evidence::Key| key.scenario == endpoint.scenario && key.endpoint == endpoint.endpoint;
     for (id, key) in evidence::run::select(run.keys(), Metric::ResponseTime, is_its) {
+        let last = if evidence::Key::is_beside_load(&key.phase) { u32::MAX } else { last };
         let outcome = known_outcome(run, key);
         for (second, histogram) in run.histograms(id, run.whole())? {
+            let second = second.min(last);
             if outcome.is_some_and(Outcome::is_failure) {
                 grid.add(&mut failures, second, histogram.count());
             } else if outcome != Some(Outcome::Cancelled)

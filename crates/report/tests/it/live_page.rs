@@ -56,14 +56,18 @@ fn a_live_page_runs_its_own_scripts_and_asks_its_own_server_alone() {
 fn a_run_that_goes_on_has_no_verdict_yet() {
     let html = forms::html(&summary(60, None).so_far());
     assert!(html.contains("<title>UNDER WAY: ") && html.contains("60 s of 105 s"));
-    assert!(html.contains("each verdict below may still change") && !html.contains("killed"));
+    assert!(
+        !html.contains("<p class=\"notice\">")
+            && !html.contains("<dt>state</dt>")
+            && !html.contains("killed")
+    );
     let mut judgement = sample_run::judgement();
     judgement.claims[0].verdict = Verdict::Invalid;
     let run = sample_run::run(60, None);
     let open = Summary::of(&run, &sample_run::workload(), &judgement).expect("memory can be read").so_far();
-    assert!(!forms::html(&open).contains(">INVALID</span></td>"), "what is in flight may decide it");
+    assert!(!forms::html(&open).contains(">INVALID</span>"), "what is in flight may decide it");
     for word in ["met so far", "violated so far", "undecided so far"] {
-        assert!(html.contains(&format!(">{word}</span></td>")), "{word}");
+        assert!(html.contains(&format!(">{word}</span></li>")), "{word}");
     }
     for verdict in [">PASS<", ">FAIL<", ">INCONCLUSIVE<"] {
         assert!(!html.contains(verdict), "{verdict}");
@@ -73,21 +77,38 @@ fn a_run_that_goes_on_has_no_verdict_yet() {
 }
 
 #[test]
-fn a_run_under_way_shows_its_course_first_and_the_phase_under_way_before_the_others() {
-    let html = forms::html(&summary(60, None).so_far());
-    let at = |what: &str| html.find(what).unwrap_or_else(|| panic!("no {what}"));
+fn the_numbers_come_first_then_the_objectives_and_the_course_and_the_phase_under_way_before_the_others() {
     let places = [
         "class=\"tiles\"",
-        "<section id=\"plots\"",
-        "<section id=\"response-times\"",
         "<section id=\"objectives\"",
+        "<section id=\"plots\"",
+        "<section id=\"endpoints\"",
+        "<section id=\"findings\"",
     ];
-    assert!(places.map(at).is_sorted(), "{:?}", places.map(at));
-    let captions: Vec<&str> =
-        html.split("<b>Phase ").skip(1).filter_map(|rest| rest.split('<').next()).collect();
-    assert_eq!(captions[..2], ["gameplay", "ramp"], "{captions:?}");
+    let under_way = forms::html(&summary(60, None).so_far());
     let over = forms::html(&summary(105, Some(Ending::Completed)));
-    assert!(over.find("id=\"objectives\"") < over.find("id=\"plots\""));
+    for html in [&under_way, &over] {
+        let at = |what: &str| html.find(what).unwrap_or_else(|| panic!("no {what}"));
+        assert!(places.map(at).is_sorted(), "{:?}", places.map(at));
+        let charts: Vec<&str> =
+            html.split("<figcaption><b>").skip(1).filter_map(|rest| rest.split('<').next()).collect();
+        assert_eq!(charts[..2], ["Offered load and throughput", "stat event"], "{charts:?}");
+    }
+    let tiles = |html| part(html, "<ul class=\"tiles\">", "</ul>").matches("class=\"name\"").count();
+    assert_eq!((tiles(&under_way), tiles(&over)), (5, 6), "at its end arrivals were dropped");
+    let captions: Vec<&str> =
+        under_way.split("<b>Phase ").skip(1).filter_map(|rest| rest.split('<').next()).collect();
+    assert_eq!(captions[..2], ["gameplay", "ramp"], "{captions:?}");
+    for sign in ["✓", "✗", "?"] {
+        assert!(under_way.contains(&format!("<i aria-hidden=\"true\">{sign}</i>")), "{sign}");
+    }
+}
+
+#[test]
+fn a_cost_that_was_not_measured_has_no_number_among_the_first() {
+    let html = forms::html(&summary(60, None).so_far());
+    let tiles = part(&html, "<ul class=\"tiles\">", "</ul>");
+    assert!(!tiles.contains("CPU") && !tiles.contains("measured for"), "{tiles}");
 }
 
 #[test]

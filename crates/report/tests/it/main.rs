@@ -3,6 +3,7 @@
 mod accounting;
 mod cards;
 mod comparison;
+mod comparison_order;
 mod comparison_pages;
 mod experiments;
 mod files;
@@ -20,4 +21,5 @@ mod sample_run;
 mod script_metrics;
 mod seconds;
 mod snapshots;
+mod warm_up;
 mod well_formed;

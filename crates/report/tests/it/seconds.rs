@@ -118,7 +118,7 @@ fn every_report_names_the_seconds_of_a_cost() {
     let summary = summary(&run);
     let seconds = "seconds 0 to 17";
     let cpu = |page: String| {
-        let from = page.find("CPU-s per 1,000").unwrap_or_else(|| panic!("{page}"));
+        let from = page.find("per 1,000 requests").unwrap_or_else(|| panic!("{page}"));
         page[from..].replace("\n           ", " ")
     };
     assert!(cpu(forms::terminal(&summary, Style::Plain, 100, Detail::Full)).contains(seconds));
@@ -148,9 +148,21 @@ fn the_first_numbers_of_a_run_under_way_are_of_its_phase_under_way() {
     let so_far = summary(&run).so_far();
     assert_eq!(phase(&so_far), "after");
     let html = forms::html(&so_far);
-    assert!(html.contains("requests in after so far") && !html.contains("requests in heavy"), "{html}");
-    assert!(
-        html.contains("18 s of 18 s, in after") && html.contains("0 requests of the whole run so far"),
-        "{html}"
-    );
+    assert!(html.contains("Phase after so far; response times of successes"), "{html}");
+    assert!(html.contains("18 s of 18 s, in after"), "{html}");
+}
+
+#[test]
+fn what_ends_after_the_load_counts_in_its_last_second_of_a_chart_of_times() {
+    // Of few that were in flight, and of all of a second in which the target stalled.
+    for (us, requests, expected_ms) in [(900, 3, 5.0), (2_000_000, 200, 2_000.0)] {
+        let mut run = run(&[]);
+        let key = Key::of(Metric::ResponseTime).scenario("play").phase("after").endpoint("claim");
+        run.record(&key.outcome(Outcome::Ok), SECONDS as u32, us, requests);
+        run.finish(RunEnd::new(Ending::Completed, SECONDS as u32));
+        let p95 = &summary(&run).timeline.endpoints[0].p95_ms;
+        let last = SECONDS as usize - 1;
+        assert!(p95[last].is_some_and(|ms| (ms / expected_ms - 1.0).abs() < 0.01), "{p95:?}");
+        assert_eq!(p95.get(last + 1).copied().flatten(), None, "{p95:?}");
+    }
 }

@@ -346,12 +346,12 @@ fn percentiles_that_were_chosen_take_the_place_of_the_usual_ones_in_every_form()
     let chosen = || demo().with_percentiles("99.9,50,75".parse().expect("percentiles"));
     let wide = forms::terminal(&chosen(), Style::Plain, 200, Detail::Brief);
     insta::assert_snapshot!(first_table(&wide), @r"
-    endpoint            due  dropped  requests  throughput  failures    failed      avg      p50       p75     p99.9      max  received      sent  svc p50   svc p95
-    list challenges   1,051        0     1,051     105.1/s         0       0 %  2.68 ms  2.48 ms   3.26 ms  ~7.92 ms  17.8 ms  1.84 MiB   220 KiB  2.42 ms   4.60 ms
-    set active          226        0       226     22.60/s         0       0 %  5.76 ms  5.16 ms   6.62 ms  ~31.7 ms  31.7 ms   406 KiB  47.2 KiB  5.09 ms  ~11.6 ms
-    initialize          148        0       148     14.80/s         1   0.676 %  10.3 ms  8.99 ms   12.2 ms  ~67.6 ms  67.6 ms   266 KiB  30.9 KiB  8.92 ms  ~17.8 ms
-    claim                75        0        75     7.500/s         0       0 %  8.06 ms  6.65 ms  ~8.51 ms  ~49.3 ms  49.3 ms   135 KiB  15.7 KiB  6.59 ms  ~15.4 ms
-    (all requests)    1,500        0     1,500     150.0/s         1  0.0667 %  4.16 ms  3.03 ms   4.81 ms  ~49.3 ms  67.6 ms  2.63 MiB   313 KiB  2.97 ms   10.5 ms
+    endpoint            due  dropped  requests  throughput  failures    failed      avg      p50       p75     p99.9      max  received      sent  service p50  service p95
+    list challenges   1,051        0     1,051     105.1/s         0       0 %  2.68 ms  2.48 ms   3.26 ms  ~7.92 ms  17.8 ms  1.84 MiB   220 KiB      2.42 ms      4.60 ms
+    set active          226        0       226     22.60/s         0       0 %  5.76 ms  5.16 ms   6.62 ms  ~31.7 ms  31.7 ms   406 KiB  47.2 KiB      5.09 ms     ~11.6 ms
+    initialize          148        0       148     14.80/s         1   0.676 %  10.3 ms  8.99 ms   12.2 ms  ~67.6 ms  67.6 ms   266 KiB  30.9 KiB      8.92 ms     ~17.8 ms
+    claim                75        0        75     7.500/s         0       0 %  8.06 ms  6.65 ms  ~8.51 ms  ~49.3 ms  49.3 ms   135 KiB  15.7 KiB      6.59 ms     ~15.4 ms
+    (all requests)    1,500        0     1,500     150.0/s         1  0.0667 %  4.16 ms  3.03 ms   4.81 ms  ~49.3 ms  67.6 ms  2.63 MiB   313 KiB      2.97 ms      10.5 ms
     ");
     let narrow = forms::terminal(&chosen(), Style::Plain, 60, Detail::Brief);
     insta::assert_snapshot!(first_table(&narrow), @r"
@@ -383,11 +383,11 @@ fn percentiles_that_were_chosen_take_the_place_of_the_usual_ones_in_every_form()
 fn the_mean_and_the_bytes_are_shown_where_the_width_allows_it() {
     let wide = forms::terminal(&demo(), Style::Plain, 200, Detail::Brief);
     insta::assert_snapshot!(first_table(&wide), @r"
-    endpoint            due  dropped  requests  throughput  failures    failed      avg      p50       p90       p95       p99      max  received      sent  svc p50   svc p95
-    list challenges   1,051        0     1,051     105.1/s         0       0 %  2.68 ms  2.48 ms   4.08 ms   4.66 ms  ~6.11 ms  17.8 ms  1.84 MiB   220 KiB  2.42 ms   4.60 ms
-    set active          226        0       226     22.60/s         0       0 %  5.76 ms  5.16 ms   8.23 ms  ~11.7 ms  ~15.5 ms  31.7 ms   406 KiB  47.2 KiB  5.09 ms  ~11.6 ms
-    initialize          148        0       148     14.80/s         1   0.676 %  10.3 ms  8.99 ms  ~16.8 ms  ~17.9 ms  ~24.1 ms  67.6 ms   266 KiB  30.9 KiB  8.92 ms  ~17.8 ms
-    claim                75        0        75     7.500/s         0       0 %  8.06 ms  6.65 ms  ~12.8 ms  ~15.5 ms  ~49.3 ms  49.3 ms   135 KiB  15.7 KiB  6.59 ms  ~15.4 ms
-    (all requests)    1,500        0     1,500     150.0/s         1  0.0667 %  4.16 ms  3.03 ms   7.68 ms   10.6 ms  ~17.4 ms  67.6 ms  2.63 MiB   313 KiB  2.97 ms   10.5 ms
+    endpoint            due  dropped  requests  throughput  failures    failed      avg      p50       p90       p95       p99      max  received      sent  service p50  service p95
+    list challenges   1,051        0     1,051     105.1/s         0       0 %  2.68 ms  2.48 ms   4.08 ms   4.66 ms  ~6.11 ms  17.8 ms  1.84 MiB   220 KiB      2.42 ms      4.60 ms
+    set active          226        0       226     22.60/s         0       0 %  5.76 ms  5.16 ms   8.23 ms  ~11.7 ms  ~15.5 ms  31.7 ms   406 KiB  47.2 KiB      5.09 ms     ~11.6 ms
+    initialize          148        0       148     14.80/s         1   0.676 %  10.3 ms  8.99 ms  ~16.8 ms  ~17.9 ms  ~24.1 ms  67.6 ms   266 KiB  30.9 KiB      8.92 ms     ~17.8 ms
+    claim                75        0        75     7.500/s         0       0 %  8.06 ms  6.65 ms  ~12.8 ms  ~15.5 ms  ~49.3 ms  49.3 ms   135 KiB  15.7 KiB      6.59 ms     ~15.4 ms
+    (all requests)    1,500        0     1,500     150.0/s         1  0.0667 %  4.16 ms  3.03 ms   7.68 ms   10.6 ms  ~17.4 ms  67.6 ms  2.63 MiB   313 KiB      2.97 ms      10.5 ms
     ");
 }

@@ -113,5 +113,5 @@ fn an_hour_of_many_endpoints_is_a_page_of_less_than_a_megabyte() {
     let html = page(&run);
     check(&html).expect("balanced");
     assert!(html.len() < 1_000_000, "{} bytes", html.len());
-    assert!(html.contains("Each point covers 12 seconds"));
+    assert!(html.contains("one point per 12 seconds"));
 }

@@ -55,8 +55,10 @@ fn cell(head: &str, text: &str) -> Vec<(String, String)> {
     match head {
         "failures" => one("failed"),
         "failed" => one("failed share"),
+        "service p50" => one("svc p50"),
+        "service p95" => one("svc p95"),
         "dropped" | "requests" | "throughput" | "due" | "received" | "sent" | "avg" | "p50" | "p90"
-        | "p95" | "p99" | "max" | "svc p50" | "svc p95" => one(head),
+        | "p95" | "p99" | "max" => one(head),
         _ => {
             let named = PHASES.iter().find(|(of, _)| *of == head.to_lowercase());
             let Some((_, name)) = named else {

@@ -126,6 +126,9 @@ fn headline(all: &mut Numbers, headline: &Value) {
     add("phase", words(text(&headline["phase"])));
     add("throughput", number(&headline["throughput_per_s"]));
     times(&headline["response_time"], &mut add);
+    let failed = failures(&headline["outcomes"]);
+    add("failed", Expected::of(failed.map(|n| n as f64)));
+    add("failed share", share(&failed.map_or(Value::Null, Value::from), &headline["outcomes"]["completed"]));
 }
 
 fn failures(outcomes: &Value) -> Option<u64> {

@@ -29,6 +29,11 @@ pub(in super::super) fn form(text: &str) -> Form {
         .iter()
         .flat_map(|tiles| tiles.all("li"))
         .for_each(|tile| self::tile(&mut form, tile));
+    for of in document.take("p.of") {
+        let of = of.text();
+        let [phase] = parts("Phase {}; response times of successes", &of);
+        form.show("headline/phase", phase);
+    }
     claims(&mut form, &document.take("section#objectives"));
     document.take("article").iter().for_each(|card| self::card(&mut form, card));
     for source in document.take("section#source") {
@@ -77,50 +82,24 @@ fn facts(form: &mut Form, lists: &[Node]) {
 }
 
 fn tile(form: &mut Form, tile: &Node) {
-    let of = |class: &str| tile.first(class).unwrap().text();
+    let of = |class: &str| tile.first(class).map(Node::text).unwrap_or_default();
     let (name, value, note) = (of(".name"), of(".value"), of(".note"));
     match name.as_str() {
-        "Arrivals due" => {
-            form.show("all/due", &value);
-            let [dropped] = parts("{} never started, whole run", &note);
-            form.show("all/dropped", dropped);
-        }
-        "Requests ended" => {
-            form.show("all/ended", &value);
-            form.show(
-                "all/ok share",
-                captured("{} succeeded, whole run", &note).map_or("not known", |found| found[0]),
-            );
-        }
+        "Throughput" => form.show("headline/throughput", &value),
+        "p50" | "p95" | "p99" => form.show(format!("headline/{name}"), &value),
         "Failed" => {
-            form.show("all/failed share", &value);
-            form.show(
-                "all/failed",
-                captured("{} requests of the whole run", &note).map_or("not known", |found| found[0]),
-            );
-        }
-        "Throughput" => {
-            form.show("headline/throughput", &value);
-            let [phase] = parts("requests in {}", &note);
-            form.show("headline/phase", phase);
-        }
-        "p50" | "p95" | "p99" => {
-            form.show(format!("headline/{name}"), &value);
-            let [phase] = parts("response time of successes in {}", &note);
-            form.show("headline/phase", phase);
-        }
-        "Start lag p99" => form.show("generator/start lag p99", &value),
-        _ => {
-            let [target] = parts("CPU-s per 1,000 requests: {}", &name);
-            form.show(format!("cpu/{target}/per 1,000 requests"), &value);
-            match captured("{}, {} cores on average", &note) {
-                Some(found) => {
-                    form.show(format!("cpu/{target}/of"), found[0]);
-                    form.show(format!("cpu/{target}/mean cores"), found[1]);
-                }
-                None => form.show(format!("cpu/{target}/note"), &note),
+            form.show("headline/failed share", &value);
+            let failed = captured("{} requests", &note).map_or("0", |found| found[0]);
+            if value.contains(|c: char| c.is_ascii_digit()) {
+                form.show("headline/failed", failed);
             }
         }
+        "Never started" => {
+            form.show("all/dropped", &value);
+            let [due] = parts("of {} arrivals due, whole run", &note);
+            form.show("all/due", due);
+        }
+        _ => panic!("the tile `{name}` is not known to this test: {value}"),
     }
 }
 
@@ -183,6 +162,8 @@ fn figure(form: &mut Form, figure: &Node) {
 fn generator(form: &mut Form, lists: &[Node]) {
     for (name, value) in pairs(lists) {
         match name.as_str() {
+            "arrivals due" => form.show("all/due", &value),
+            "requests ended" => form.show("all/ended", &value),
             "cancelled by the generator" => form.show("all/cancelled", &value),
             "in flight at the end" => form.show("all/in flight", &value),
             "watching" => watching(form, &value),

@@ -1,0 +1,35 @@
+//! What is not measured is in every report, but not in a reader's way.
+
+use evidence::memory::MemoryRun;
+use evidence::{Key, Metric, Outcome};
+use report::{Detail, Style, Summary};
+
+use crate::{forms, judgements, sample_run};
+
+#[test]
+fn a_warm_up_is_folded_on_a_page_and_left_out_of_a_brief_terminal() {
+    let mut workload = sample_run::workload();
+    workload.phases[0].name = "warm-up".to_owned();
+    let mut run = MemoryRun::new(sample_run::manifest());
+    for (phase, seconds) in [("warm-up", 0..3), ("initialize", 10..13)] {
+        for second in seconds {
+            let key = |metric| Key::of(metric).scenario("play").phase(phase).endpoint("claim");
+            run.add(&key(Metric::Requests), second, 10);
+            run.record(&key(Metric::ResponseTime).outcome(Outcome::Ok), second, 5_000, 10);
+            run.add(&key(Metric::WaitingNs), second, 40_000_000);
+        }
+    }
+    let summary = Summary::of(&run, &workload, &judgements::measured()).expect("memory");
+    let brief = forms::terminal(&summary, Style::Plain, 100, Detail::Brief);
+    assert!(!brief.contains("Phase warm-up  ") && !brief.contains("claim in warm-up"), "{brief}");
+    assert!(brief.contains("-v shows also: Phase warm-up"), "{brief}");
+    for of in ["requests begun = ", " in the table = "] {
+        assert!(!brief.contains(of), "{brief}");
+    }
+    let full = forms::terminal(&summary, Style::Plain, 100, Detail::Full);
+    assert!(full.contains("Phase warm-up  ") && full.contains("claim in warm-up"), "{full}");
+    let page = forms::html(&summary);
+    let folded = page.split("<details class=\"section\">").nth(1).expect("it is folded");
+    assert!(folded.contains("<h2>Phase warm-up</h2></summary>") && folded.contains("claim in warm-up"));
+    assert!(!page.split("<details class=\"section\">").next().unwrap().contains("claim in warm-up"));
+}
