@@ -58,7 +58,8 @@ mod tests {
 
     /// A second of a loop that began 33 requests and got a response to each within 5 ms.
     fn tick(index: u16, second: u32) -> Tick {
-        let mut tick = Tick { instance: Instance::of_loop(index), second, ..Tick::default() };
+        let mut tick = Tick::default();
+        (tick.instance, tick.second) = (Instance::of_loop(index), second);
         tick.state.covered_ns = (u64::from(second) + 1) * 1_000_000_000;
         let of = |metric| Key::of(metric).scenario("play").phase("steady").endpoint("list");
         let counted = [Metric::Scheduled, Metric::Started, Metric::Requests];
@@ -111,7 +112,9 @@ mod tests {
         take(&mut run, &tick(2, 5));
         assert_eq!(summary(&run, &complete).timeline.ok, [99.0; 6]);
         for index in 0..LOOPS {
-            take(&mut run, &Tick { is_last: true, ..tick(index, 6) });
+            let mut last = tick(index, 6);
+            last.is_last = true;
+            take(&mut run, &last);
         }
         assert_eq!(summary(&run, &complete).timeline.ok, [99.0; 7], "nothing more will come");
     }

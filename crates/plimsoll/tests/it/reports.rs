@@ -222,7 +222,7 @@ fn percentiles_are_chosen_for_a_run_for_a_url_and_for_a_report() {
     let heads = |out: &CommandOutput| {
         let line =
             out.stdout.lines().find(|line| line.starts_with("endpoint")).unwrap_or_else(|| panic!("{out:?}"));
-        let of_response_time = line.split_whitespace().take_while(|head| *head != "svc");
+        let of_response_time = line.split_whitespace().take_while(|head| *head != "service");
         let heads = of_response_time.filter(|head| head.starts_with('p')).map(str::to_owned);
         heads.collect::<Vec<_>>()
     };

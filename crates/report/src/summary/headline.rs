@@ -18,6 +18,7 @@ pub struct Headline {
     /// Due instant → last byte, of successes.
     pub response_time: Times,
     /// Its requests by outcome, those included that ended later.
+    #[serde(skip)]
     pub outcomes: Outcomes,
 }
 

@@ -1,7 +1,7 @@
 //! What is not measured is in every report, but not in a reader's way.
 
 use evidence::memory::MemoryRun;
-use evidence::{Key, Metric, Outcome};
+use evidence::{Ending, Key, Metric, Outcome};
 use report::{Detail, Style, Summary};
 
 use crate::{forms, judgements, sample_run};
@@ -32,4 +32,20 @@ fn a_warm_up_is_folded_on_a_page_and_left_out_of_a_brief_terminal() {
     let folded = page.split("<details class=\"section\">").nth(1).expect("it is folded");
     assert!(folded.contains("<h2>Phase warm-up</h2></summary>") && folded.contains("claim in warm-up"));
     assert!(!page.split("<details class=\"section\">").next().unwrap().contains("claim in warm-up"));
+}
+
+#[test]
+fn a_brief_terminal_has_the_arrivals_of_a_scenario_only_where_some_were_dropped() {
+    let brief = |seconds| {
+        let run = sample_run::run(seconds, Some(Ending::Completed));
+        let summary =
+            Summary::of(&run, &sample_run::workload(), &judgements::measured()).expect("memory can be read");
+        let text = |detail| forms::terminal(&summary, Style::Plain, 100, detail);
+        assert!(text(Detail::Full).contains("\n  events   "), "{}", text(Detail::Full));
+        text(Detail::Brief)
+    };
+    let none_dropped = brief(60);
+    assert!(!none_dropped.contains("\n  play "), "{none_dropped}");
+    let dropped = brief(105);
+    assert!(dropped.contains("\n  play ") && !dropped.contains("\n  events "), "{dropped}");
 }

@@ -12,7 +12,7 @@ pub(crate) fn numbers(report: &Value) -> Numbers {
     let mut all = Numbers::new();
     run(&mut all, report);
     accounting(&mut all, report);
-    headline(&mut all, &report["headline"]);
+    headline(&mut all, report);
     for row in array(&report["endpoints"]) {
         endpoint(&mut all, &label(report, row), row);
     }
@@ -118,7 +118,8 @@ fn run(all: &mut Numbers, report: &Value) {
     }
 }
 
-fn headline(all: &mut Numbers, headline: &Value) {
+fn headline(all: &mut Numbers, report: &Value) {
+    let headline = &report["headline"];
     if headline.is_null() {
         return;
     }
@@ -126,9 +127,12 @@ fn headline(all: &mut Numbers, headline: &Value) {
     add("phase", words(text(&headline["phase"])));
     add("throughput", number(&headline["throughput_per_s"]));
     times(&headline["response_time"], &mut add);
-    let failed = failures(&headline["outcomes"]);
+    // Of all its endpoints together, or of the only one.
+    let its = |rows: &Value| array(rows).iter().find(|row| row["phase"] == headline["phase"]).cloned();
+    let all_of_phase = its(&report["totals"]).or_else(|| its(&report["endpoints"])).unwrap_or_default();
+    let failed = failures(&all_of_phase);
     add("failed", Expected::of(failed.map(|n| n as f64)));
-    add("failed share", share(&failed.map_or(Value::Null, Value::from), &headline["outcomes"]["completed"]));
+    add("failed share", share(&failed.map_or(Value::Null, Value::from), &all_of_phase["completed"]));
 }
 
 fn failures(outcomes: &Value) -> Option<u64> {

@@ -240,6 +240,13 @@ fn whole(all: &mut Numbers, run: &WitnessedRun) {
         add("headline/phase", Expected::Text(phase.name.to_owned()));
         add("headline/throughput", between(row.throughput()));
         times(&mut |name, expected| add(&format!("headline/{name}"), expected), row.response_times());
+        let its = run.log_of(phase);
+        let failed = its.count(LoggedRequest::has_failed);
+        add("headline/failed", exactly(failed));
+        add(
+            "headline/failed share",
+            share(failed, its.count(|request| request.served.answered_ns.is_some())),
+        );
     }
 }
 

@@ -5,7 +5,9 @@ use super::super::super::report::kind;
 use super::super::{Form, Table, beside_table, captured, parts, phase_requests, phase_when, virtual_users};
 
 pub(super) fn all(form: &mut Form, document: &mut Node) {
-    for section in document.take("section#endpoints") {
+    let mut sections = document.take("section#endpoints");
+    sections.extend(document.take("section#other-phases").iter_mut().flat_map(|of| of.take("details")));
+    for section in sections {
         // What became of the requests of a phase is below its table.
         let mut phase = String::new();
         for region in section.children() {
