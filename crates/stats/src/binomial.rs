@@ -33,7 +33,12 @@ pub fn share_limits(part: f64, all: f64, confidence: f64) -> ShareLimits {
     let part = part.clamp(0.0, all.max(0.0));
     let rest = (all - part).max(0.0);
     let lower = if part > 0.0 { beta_quantile(1.0 - confidence, part, rest + 1.0) } else { 0.0 };
-    let upper = if rest > 0.0 { beta_quantile(confidence, part + 1.0, rest) } else { 1.0 };
+    let upper = match rest > 0.0 {
+        // Close to 1 what is missing has digits that the share itself has not: limits would fall where the share rises.
+        true if part > rest => 1.0 - beta_quantile(1.0 - confidence, rest, part + 1.0),
+        true => beta_quantile(confidence, part + 1.0, rest),
+        false => 1.0,
+    };
     ShareLimits { lower, upper }
 }
 
@@ -117,6 +122,15 @@ fn fraction(x: f64, a: f64, b: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_upper_limit_of_a_larger_share_is_not_lower() {
+        for effect in (10..600).map(|tenths| f64::from(tenths) / 10.0) {
+            let upper = |part: u32| share_limits(f64::from(part) / effect, 75.0 / effect, 0.95).upper;
+            let falls: Vec<u32> = (1..=75).filter(|part| upper(*part) < upper(part - 1)).collect();
+            assert!(falls.is_empty(), "{falls:?} of 75 at {effect}");
+        }
+    }
 
     #[test]
     fn limits_are_those_of_the_printed_tables() {
