@@ -18,6 +18,8 @@ pub enum MetricVerdict {
     NoRegression,
     /// B differs by less than the margin in either direction.
     Equivalent,
+    /// No difference is shown, and this way to compare cannot show that there is none.
+    NotShown,
     /// The pairs are sound but too few, or vary too much.
     Inconclusive,
     /// The pairs cannot bear on it.
@@ -37,6 +39,7 @@ impl MetricVerdict {
             MetricVerdict::Improved | MetricVerdict::NoRegression | MetricVerdict::Equivalent => {
                 Verdict::Pass
             }
+            MetricVerdict::NotShown => Verdict::Measured,
             MetricVerdict::Inconclusive => Verdict::Inconclusive,
             MetricVerdict::Invalid => Verdict::Invalid,
         }
@@ -50,6 +53,7 @@ impl fmt::Display for MetricVerdict {
             MetricVerdict::Improved => "IMPROVED",
             MetricVerdict::NoRegression => "NO_REGRESSION",
             MetricVerdict::Equivalent => "EQUIVALENT",
+            MetricVerdict::NotShown => "NOT_SHOWN",
             MetricVerdict::Inconclusive => "INCONCLUSIVE",
             MetricVerdict::Invalid => "INVALID",
         })

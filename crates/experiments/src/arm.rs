@@ -52,9 +52,8 @@ pub(crate) struct ArmPlace<'a> {
 }
 
 impl ArmPlace<'_> {
-    /// Reset its state, start it, and wait until it is ready. Without a command that starts it, it runs already.
+    /// Start it and wait until it is ready. Without a command that starts it, it runs already.
     pub(crate) fn begin(&self, listener: &Listener) -> Result<Option<ProcessGroup>, NotBegun> {
-        self.reset(listener)?;
         let Some(start) = &self.arm.start else {
             return Ok(None);
         };
@@ -69,10 +68,12 @@ impl ArmPlace<'_> {
     }
 
     fn command<'c>(&'c self, command: &'c str) -> ShellCommand<'c> {
-        ShellCommand { command, env: &self.arm.env, folder: self.folder, log: &self.log }
+        let Arm { env, cpus, .. } = self.arm;
+        ShellCommand { command, env, cpus: cpus.as_ref(), folder: self.folder, log: &self.log }
     }
 
-    fn reset(&self, listener: &Listener) -> Result<(), NotBegun> {
+    /// Set its state back.
+    pub(crate) fn reset(&self, listener: &Listener) -> Result<(), NotBegun> {
         let Some(reset) = &self.arm.reset else { return Ok(()) };
         let mut group = self.command(reset).start()?;
         let began = Instant::now();

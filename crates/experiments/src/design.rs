@@ -45,11 +45,11 @@ pub trait Design: Serialize + DeserializeOwned {
 
     fn plan(&self, subject: &Self::Subject, place: &Self::RunPlace) -> CommandResult<SlotPlan>;
 
-    /// Measures the runs of a step, which follows the steps `before` it.
+    /// Measures the runs of a step, `first` among them, which follows the steps `before` it.
     fn measure(
         &self,
         before: &[Self::Step],
-        place: &Self::RunPlace,
+        first: &RecordedRun<Self::RunPlace>,
         sides: &[Side<'_>],
     ) -> CommandResult<Self::Step>;
 
@@ -120,6 +120,9 @@ pub struct RecordedRun<P> {
     #[serde(flatten)]
     /// Its file.
     pub made: MadeRun,
+    /// Why it was made again, once for each time; of runs at the same moment.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repeated: Vec<String>,
 }
 
 /// The steps made so far, and their time.
@@ -132,9 +135,16 @@ pub struct SoFar<'a, S> {
     pub took: Option<Duration>,
 }
 
+/// The runs of a step, by their places.
+pub enum Runs<D: Design> {
+    /// One after the other.
+    InTurn(Vec<D::RunPlace>),
+    /// At the same moment; the first is started first.
+    Together([D::RunPlace; 2]),
+}
+
 pub enum Next<D: Design> {
-    /// Runs at these places, one after the other.
-    Make(Vec<D::RunPlace>),
+    Make(Runs<D>),
     /// Nothing: why.
     End(ExperimentEnd),
     /// Unknown: a version with another order of runs made the steps so far.

@@ -13,6 +13,7 @@ use conduct::failure::{CommandResult, Failure};
 use rustix::process::{
     Pid, Signal, WaitOptions, kill_process, kill_process_group, test_kill_process_group, waitpid,
 };
+use workload::cpu_list::CpuList;
 
 /// How often it is looked whether a group is gone.
 const POLL: Duration = Duration::from_millis(20);
@@ -39,6 +40,8 @@ pub(crate) struct ShellCommand<'a> {
     /// For sh.
     pub(crate) command: &'a str,
     pub(crate) env: &'a std::collections::BTreeMap<String, String>,
+    /// The processors that it may use; none: all.
+    pub(crate) cpus: Option<&'a CpuList>,
     /// Where it is run.
     pub(crate) folder: &'a Path,
     /// Where its output goes.
@@ -46,6 +49,13 @@ pub(crate) struct ShellCommand<'a> {
 }
 
 impl ShellCommand<'_> {
+    fn shell(&self) -> Command {
+        let Some(cpus) = self.cpus else { return Command::new("sh") };
+        let mut confined = Command::new("taskset");
+        confined.args(["-c", &cpus.to_string(), "sh"]);
+        confined
+    }
+
     pub(crate) fn start(&self) -> CommandResult<ProcessGroup> {
         use std::os::unix::process::CommandExt as _;
         adopt_orphans().map_err(Failure::own)?;
@@ -55,7 +65,8 @@ impl ShellCommand<'_> {
         let folder = if self.folder.as_os_str().is_empty() { Path::new(".") } else { self.folder };
         // No other thread may take it for an orphan before it is known.
         let mut running = running();
-        let child = Command::new("sh")
+        let child = self
+            .shell()
             .args(["-c", self.command])
             .envs(self.env)
             .current_dir(folder)
@@ -189,7 +200,7 @@ mod tests {
     impl Shell {
         fn start(&self, command: &str) -> ProcessGroup {
             let (folder, log) = (self.folder.path(), self.folder.path().join("log"));
-            let command = ShellCommand { command, env: &BTreeMap::new(), folder, log: &log };
+            let command = ShellCommand { command, env: &BTreeMap::new(), cpus: None, folder, log: &log };
             command.start().unwrap_or_else(|failure| panic!("{}", failure.text()))
         }
 

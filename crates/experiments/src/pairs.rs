@@ -7,6 +7,8 @@ pub mod detectable;
 pub mod made_elsewhere;
 mod order;
 mod sampled;
+mod shared_store;
+mod together;
 
 use std::time::Duration;
 
@@ -15,21 +17,26 @@ use anyhow::anyhow;
 use conduct::failure::{CommandResult, Failure};
 use conduct::plan;
 use conduct::screen::note;
-use evidence::{Calibration, ExperimentEnd, ExperimentJudgement, PairOrder, Verdict};
+use evidence::{
+    Calibration, ExperimentEnd, ExperimentFinding, ExperimentJudgement, PairOrder, Severity, Verdict,
+};
 use judge::Side;
 use judge::experiment::{
-    Futility, JudgedPair, Levels, Looks, PairPlace, Rulebook, SlotValue, fewest_good_starts, futility,
-    judge_experiment, judge_pair,
+    Futility, JudgedPair, Levels, Looks, PairPlace, Rulebook, SlotValue, Together, fewest_good_starts,
+    futility, judge_experiment, judge_pair,
 };
 use plans::Overrides;
 use serde::{Deserialize, Serialize};
-use workload::Redactor;
+use workload::cpu_list::CpuList;
 use workload::experiment::{self, Arm, Experiment, GateMetric};
+use workload::{Redactor, Turns};
 
-use crate::design::{Design, Next, Prepared, RecordedRun, Remaining, RunPlace, SoFar, Terms, definition};
+use crate::design::{
+    Design, Next, Prepared, RecordedRun, Remaining, RunPlace, Runs, SoFar, Terms, definition,
+};
 use crate::session::OVERHEAD;
 use crate::slot::{SlotPlan, length, load_seed, time_scale};
-use order::order;
+use order::{order, shares};
 
 /// An experiment, with what is known before it begins.
 pub struct PairedArms {
@@ -44,10 +51,11 @@ pub struct PairedArms {
 impl PairedArms {
     /// The experiment, after it was said what it will take. A budget that is too short is refused.
     pub fn prepared(
-        experiment: Experiment,
+        mut experiment: Experiment,
         calibration: Option<Calibration>,
     ) -> CommandResult<Prepared<PairedArms>> {
         let plan = plan::resolve(&experiment.plan, &Overrides::default())?;
+        together::decide(&mut experiment, &plan.workload)?;
         let slot = experiment.design.slot.unwrap_or_else(|| length(&plan.workload));
         let subject = PairedArms { experiment, calibration, slot };
         subject.announce()?;
@@ -110,7 +118,8 @@ impl PairedArms {
 
     /// What a pair takes, of which the last took so much.
     pub(crate) fn pair_takes(&self, last: Option<Duration>) -> Duration {
-        last.map_or(2 * (self.slot + OVERHEAD), |last| last.max(Duration::from_secs(1)))
+        let turns = if self.experiment.design.together.is_some() { 1 } else { 2 };
+        last.map_or(turns * (self.slot + OVERHEAD), |last| last.max(Duration::from_secs(1)))
     }
 }
 
@@ -123,6 +132,13 @@ pub struct Pairs {
     design: experiment::Design,
     /// What decides it.
     pub metrics: Vec<GateMetric>,
+    /// Whether both arms are started anew for each run.
+    #[serde(default = "usually_started")]
+    are_started: bool,
+}
+
+fn usually_started() -> bool {
+    true
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -161,8 +177,9 @@ impl Design for Pairs {
 
     fn begin(prepared: &Prepared<PairedArms>, redactor: &Redactor, _: u16) -> CommandResult<Pairs> {
         let Experiment { arms: [a, b], design, metrics, .. } = &prepared.subject.experiment;
+        let are_started = a.start.is_some() && b.start.is_some();
         let arms = [shown(a, b, redactor), shown(b, a, redactor)];
-        Ok(Pairs { arms, design: design.clone(), metrics: metrics.clone() })
+        Ok(Pairs { arms, design: design.clone(), metrics: metrics.clone(), are_started })
     }
 
     fn resume(&mut self, subject: &PairedArms) {
@@ -176,12 +193,18 @@ impl Design for Pairs {
         let pair = so_far.steps.len() as u32 + 1;
         let order = order(self.design.seed, pair);
         let arms = if order == PairOrder::Ab { [0, 1] } else { [1, 0] };
-        Ok(Next::Make(arms.map(|arm| PairedRun { pair, arm, order }).into()))
+        let places = arms.map(|arm| PairedRun { pair, arm, order });
+        Ok(Next::Make(match self.design.together {
+            Some(_) => Runs::Together(places),
+            None => Runs::InTurn(places.into()),
+        }))
     }
 
     fn plan(&self, subject: &PairedArms, place: &PairedRun) -> CommandResult<SlotPlan> {
         let PairedRun { pair, arm: at, .. } = *place;
         let Experiment { plan: path, arms, design, .. } = &subject.experiment;
+        let sides = design.together.as_ref().and_then(|together| together.sides.as_ref());
+        let arms = together::at_sides(arms, sides, place.order);
         let (arm, letter) = (&arms[at], ['a', 'b'][at]);
         let overrides = Overrides {
             targets: arm.targets.clone(),
@@ -192,21 +215,40 @@ impl Design for Pairs {
         let mut load = plan::resolve(path, &overrides)?;
         load.workload.profiles.extend(sampled::mark(design, &load.workload, pair));
         let next = design.looks.iter().find(|look| **look >= pair).unwrap_or(&pair);
+        let mut title = format!("pair {pair} of {next}: {}", letter.to_uppercase());
+        if let Some(together) = &design.together {
+            let turns = Turns {
+                seed: load_seed(!design.seed, pair),
+                is_second: at == 1,
+                shares: shares(design.seed, pair),
+            };
+            load.workload.interleave(turns, together.share);
+            title = format!("pair {pair} of {next}: A and B{}", split(turns.shares));
+        }
         Ok(SlotPlan {
             arm: arm.clone(),
             load,
             name: format!("pair-{pair:02}-{letter}"),
             shown: format!("arm {letter} of pair {pair}"),
-            title: format!("pair {pair} of {next}: {}", letter.to_uppercase()),
+            title,
             rest: Duration::ZERO,
         })
     }
 
-    fn measure(&self, _: &[JudgedPair], place: &PairedRun, sides: &[Side<'_>]) -> CommandResult<JudgedPair> {
+    fn measure(
+        &self,
+        _: &[JudgedPair],
+        first: &RecordedRun<PairedRun>,
+        sides: &[Side<'_>],
+    ) -> CommandResult<JudgedPair> {
+        let RecordedRun { place, repeated, .. } = first;
         let [a, b] = sides else {
             return Err(Failure::own(anyhow!("pair {} has {} runs", place.pair, sides.len())));
         };
-        measured(&self.metrics, PairPlace { number: place.pair, order: place.order }, [a, b])
+        let mut judged =
+            measured(&self.metrics, PairPlace { number: place.pair, order: place.order }, [a, b])?;
+        judged.findings.extend(made_again(place.pair, repeated));
+        Ok(judged)
     }
 
     fn step_line(&self, pair: &JudgedPair) -> Option<String> {
@@ -257,12 +299,22 @@ impl Design for Pairs {
 impl Pairs {
     fn rules<'a>(&'a self, looks: &'a Looks) -> Rulebook<'a> {
         let levels = Levels { alarm: self.design.level, exclusion: self.design.exclusion };
-        Rulebook {
-            metrics: &self.metrics,
-            looks,
-            levels,
-            accept: &self.design.accept,
-            bad_starts: self.design.bad_starts,
+        let together = self.claims();
+        let (accept, bad_starts) = (&self.design.accept, self.design.bad_starts);
+        Rulebook { metrics: &self.metrics, looks, levels, accept, bad_starts, together }
+    }
+
+    /// What the arms have in common, where they run at the same moment.
+    fn claims(&self) -> Together {
+        let Some(experiment::Together { sides, shared_store, .. }) = &self.design.together else {
+            return Together::default();
+        };
+        let cpus = sides.as_ref().map(|sides| sides.each_ref().map(|side| side.cpus.as_ref()));
+        let are_apart = |[a, b]: [Option<&CpuList>; 2]| a.zip(b).is_some_and(|(a, b)| a.is_apart_from(b));
+        Together {
+            are_restarted: self.are_started,
+            have_shared_store: *shared_store,
+            are_pinned_apart: cpus.is_some_and(are_apart),
         }
     }
 
@@ -333,6 +385,27 @@ fn shown(arm: &Arm, other: &Arm, redactor: &Redactor) -> String {
     if targets.is_empty() { what } else { format!("{what}, {}", targets.join(", ")) }
 }
 
+/// That a window was made again.
+fn made_again(pair: u32, why: &[String]) -> Option<ExperimentFinding> {
+    let last = why.last()?;
+    Some(ExperimentFinding {
+        name: "window-repeated".to_owned(),
+        severity: Severity::Caution,
+        pairs: vec![pair],
+        what: format!(
+            "The window was made again, {} times, because one version was not there: {last}.",
+            why.len()
+        ),
+        next: "Find out why the version ended or was not ready; its log is beside its run file.".to_owned(),
+    })
+}
+
+/// How the load of a window is split, where that is not in halves.
+fn split([a, b]: [u32; 2]) -> String {
+    let percent = |share: u32| 100 * share / (a + b);
+    if a == b { String::new() } else { format!(", {}:{} of the load", percent(a), percent(b)) }
+}
+
 fn show_look(judgement: &ExperimentJudgement) {
     let metrics: Vec<String> =
         judgement.metrics.iter().map(|metric| format!("{} {}", metric.name, metric.verdict)).collect();
@@ -362,7 +435,8 @@ mod tests {
     fn a_first_pair_in_which_b_collapses_does_not_end_the_experiment() {
         let metric = |of: &str| GateMetric::new(of, of, parse_quantity(of, &|_| true).unwrap());
         let metrics = vec![metric("p50(list)"), metric("cpu_per_request(target = web)")];
-        let pairs = Pairs { arms: Default::default(), design: Default::default(), metrics };
+        let pairs =
+            Pairs { arms: Default::default(), design: Default::default(), metrics, are_started: true };
         let known = || SlotValue::Known { value: 10.0, error: 0.0, lag: 0.0 };
         let missing = || SlotValue::Missing("no request ended.".to_owned());
         let unmeasured = |times: [SlotValue; 2], costs: [SlotValue; 2]| {
@@ -373,6 +447,7 @@ mod tests {
                 others: Vec::new(),
                 costs: Vec::new(),
                 conditions: [Conditions::default(); 2],
+                share_of_b: None,
                 findings: Vec::new(),
             };
             pairs.unmeasured(&[pair])

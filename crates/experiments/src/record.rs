@@ -177,7 +177,7 @@ impl<D: Design> Record<D> {
     ) -> CommandResult<D::Step> {
         let sides: Vec<_> =
             runs.iter().zip(stored).map(|(run, stored)| stored.side(&run.made.file)).collect();
-        self.design.measure(before, &runs[0].place, &sides)
+        self.design.measure(before, runs[0], &sides)
     }
 
     /// Its steps, measured. The files in `folder` may come from others: from then on the command can do nothing else.

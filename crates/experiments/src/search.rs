@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use workload::capacity::{self, CapacityExperiment};
 use workload::{Objective, Redactor};
 
-use crate::design::{Design, Next, Prepared, RecordedRun, Remaining, SoFar, Terms, definition};
+use crate::design::{Design, Next, Prepared, RecordedRun, Remaining, Runs, SoFar, Terms, definition};
 use crate::session::OVERHEAD;
 use crate::slot::SlotPlan;
 use lengths::{OVERLOADS, UNDERLOAD, announce, length, rest, step_s};
@@ -130,14 +130,19 @@ impl Design for Search {
         self.announce_extension(&planned, so_far, overhead);
         self.announce_bracket(&planned, &probes);
         let number = probes.len() as u32 + 1;
-        Ok(Next::Make(vec![ProbeRun { number, stage: planned.stage, level: planned.level }]))
+        Ok(Next::Make(Runs::InTurn(vec![ProbeRun { number, stage: planned.stage, level: planned.level }])))
     }
 
     fn plan(&self, subject: &CapacityExperiment, place: &ProbeRun) -> CommandResult<SlotPlan> {
         Probe { experiment: subject, resolved: &self.resolved, place }.plan()
     }
 
-    fn measure(&self, before: &[Measured], place: &ProbeRun, sides: &[Side<'_>]) -> CommandResult<Measured> {
+    fn measure(
+        &self,
+        before: &[Measured],
+        RecordedRun { place, .. }: &RecordedRun<ProbeRun>,
+        sides: &[Side<'_>],
+    ) -> CommandResult<Measured> {
         let [side] = sides else {
             return Err(Failure::own(anyhow!("probe {} has {} runs", place.number, sides.len())));
         };

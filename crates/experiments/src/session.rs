@@ -15,9 +15,9 @@ use evidence::ExperimentEnd;
 use workload::Redactor;
 
 use crate::arm::NotBegun;
-use crate::design::{Design, Next, Prepared, RecordedRun, Remaining, RunPlace as _, SoFar};
+use crate::design::{Design, Next, Prepared, RecordedRun, Remaining, RunPlace as _, Runs, SoFar};
 use crate::record::Record;
-use crate::slot::Slot;
+use crate::slot::{RunMaker, TogetherMade};
 
 /// What a run takes besides its load, before any was made.
 pub(crate) const OVERHEAD: Duration = Duration::from_secs(2);
@@ -144,8 +144,8 @@ impl<D: Design> Session<'_, D> {
                 return Ok(ExperimentEnd::Interrupted);
             }
             let so_far = SoFar { steps: &self.steps, elapsed: self.began.elapsed(), took: self.took };
-            let places = match self.record.design.next(&self.prepared.subject, &so_far)? {
-                Next::Make(places) => places,
+            let runs = match self.record.design.next(&self.prepared.subject, &so_far)? {
+                Next::Make(runs) => runs,
                 Next::End(end) => return Ok(end),
                 Next::Unknown => {
                     return Err(Failure::usage(anyhow!(
@@ -157,7 +157,7 @@ impl<D: Design> Session<'_, D> {
                 }
             };
             let began = Instant::now();
-            match self.make(places) {
+            match self.make(runs) {
                 Ok(()) => self.took = Some(began.elapsed()),
                 Err(NotBegun::Interrupted) => return Ok(ExperimentEnd::Interrupted),
                 Err(NotBegun::NotReady(why)) if self.steps.is_empty() => {
@@ -173,22 +173,36 @@ impl<D: Design> Session<'_, D> {
     }
 
     /// Make the runs of a step, and measure them.
-    fn make(&mut self, places: Vec<D::RunPlace>) -> Result<(), NotBegun> {
+    fn make(&mut self, runs: Runs<D>) -> Result<(), NotBegun> {
         let first = self.record.runs.len();
-        for place in places {
-            let plan = self.record.design.plan(&self.prepared.subject, &place)?;
-            note(&plan.title);
-            let slot = Slot {
-                plan: &plan,
-                commands_in: &self.prepared.folder,
-                folder: &self.folder,
-                loops: self.options.loops,
-                progress: self.options.progress,
-                listener: self.listener,
-            };
-            let made = slot.make()?;
-            self.record.runs.push(RecordedRun { place, made });
-            self.record.write(&self.folder)?;
+        let maker = RunMaker {
+            commands_in: &self.prepared.folder,
+            folder: &self.folder,
+            loops: self.options.loops,
+            progress: self.options.progress,
+            listener: self.listener,
+        };
+        let planned = |place: &D::RunPlace| self.record.design.plan(&self.prepared.subject, place);
+        match runs {
+            Runs::InTurn(places) => {
+                for place in places {
+                    let plan = self.record.design.plan(&self.prepared.subject, &place)?;
+                    note(&plan.title);
+                    let made = maker.make(&plan)?;
+                    self.record.runs.push(RecordedRun { place, made, repeated: Vec::new() });
+                    self.record.write(&self.folder)?;
+                }
+            }
+            Runs::Together([one, other]) => {
+                let plans = [planned(&one)?, planned(&other)?];
+                note(&plans[0].title);
+                let TogetherMade { runs: [of_one, of_other], repeated } =
+                    maker.make_together([&plans[0], &plans[1]])?;
+                let again = repeated.clone();
+                self.record.runs.push(RecordedRun { place: one, made: of_one, repeated });
+                self.record.runs.push(RecordedRun { place: other, made: of_other, repeated: again });
+                self.record.write(&self.folder)?;
+            }
         }
         let mut runs: Vec<_> = self.record.runs[first..].iter().collect();
         runs.sort_by_key(|run| run.place.side());

@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 
 use archive::{Overwrite, Stored};
 use conduct::failure::{CommandResult, Failure};
-use conduct::offer;
 use conduct::plan;
-use conduct::prepare::{Additions, prepare};
+use conduct::prepare::{Additions, PreparedRun, prepare};
+use conduct::recording::UnsealedRun;
 use conduct::run_file::RunFilePolicy;
 use conduct::run_request::{Progress, RunRequest};
 use conduct::screen::note;
 use conduct::signals::Listener;
+use conduct::{offer, offer_together};
 use evidence::Run as _;
 use plans::Overrides;
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,7 @@ use workload::experiment::Arm;
 use workload::{LoadedPlan, Workload};
 
 use crate::arm::{ArmPlace, NotBegun, addresses};
+use crate::group::ProcessGroup;
 
 /// How often a run that could not be begun is tried.
 const ATTEMPTS: u32 = 3;
@@ -52,10 +54,16 @@ pub struct MadeRun {
     pub started_at: String,
 }
 
-/// What makes one run.
-pub(crate) struct Slot<'a> {
-    pub(crate) plan: &'a SlotPlan,
-    /// The folder in which its commands run.
+/// Two runs that were made at the same moment.
+pub(crate) struct TogetherMade {
+    pub(crate) runs: [MadeRun; 2],
+    /// Why they were made again, once for each time.
+    pub(crate) repeated: Vec<String>,
+}
+
+/// What makes runs.
+pub(crate) struct RunMaker<'a> {
+    /// The folder in which commands run.
     pub(crate) commands_in: &'a Path,
     /// The folder of the runs.
     pub(crate) folder: &'a Path,
@@ -64,16 +72,39 @@ pub(crate) struct Slot<'a> {
     pub(crate) listener: &'a Listener,
 }
 
-impl Slot<'_> {
-    /// Make the run. What fails before the load is tried again: that excludes nothing that was measured.
-    pub(crate) fn make(&self) -> Result<MadeRun, NotBegun> {
-        let shown = &self.plan.shown;
-        let mut attempt = 1;
+impl RunMaker<'_> {
+    /// Make a run.
+    pub(crate) fn make(&self, plan: &SlotPlan) -> Result<MadeRun, NotBegun> {
+        self.retried(&plan.shown, || self.attempt(plan))
+    }
+
+    /// Make two runs at the same moment, the first of which is started first. If the command of one ends meanwhile, both are made
+    /// again: the other had the machine for itself.
+    pub(crate) fn make_together(&self, plans: [&SlotPlan; 2]) -> Result<TogetherMade, NotBegun> {
+        let shown = format!("{} and {}", plans[0].shown, plans[1].shown);
+        let mut repeated = Vec::new();
+        let runs = self.retried(&shown, || {
+            let made = self.attempt_together(plans);
+            if let Err(NotBegun::NotReady(why)) = &made {
+                repeated.push(why.clone());
+            }
+            made
+        })?;
+        Ok(TogetherMade { runs, repeated })
+    }
+
+    /// What fails before the load is tried again: that excludes nothing that was measured.
+    fn retried<M>(
+        &self,
+        shown: &str,
+        mut attempt: impl FnMut() -> Result<M, NotBegun>,
+    ) -> Result<M, NotBegun> {
+        let mut number = 1;
         loop {
-            match self.attempt() {
-                Err(NotBegun::NotReady(why)) if attempt < ATTEMPTS => {
-                    note(format_args!("{shown}: {why}; tried again ({attempt} of {ATTEMPTS})"));
-                    attempt += 1;
+            match attempt() {
+                Err(NotBegun::NotReady(why)) if number < ATTEMPTS => {
+                    note(format_args!("{shown}: {why}; tried again ({number} of {ATTEMPTS})"));
+                    number += 1;
                 }
                 Err(NotBegun::NotReady(why)) => {
                     return Err(NotBegun::NotReady(format!(
@@ -85,28 +116,55 @@ impl Slot<'_> {
         }
     }
 
-    fn attempt(&self) -> Result<MadeRun, NotBegun> {
-        let SlotPlan { arm, load, name, .. } = self.plan;
-        let place = ArmPlace {
-            arm,
-            folder: self.commands_in,
-            log: self.folder.join(format!("{name}.log")),
-            addresses: addresses(&load.workload),
-        };
+    fn attempt(&self, plan: &SlotPlan) -> Result<MadeRun, NotBegun> {
+        let place = self.place(plan);
+        place.reset(self.listener)?;
         let group = place.begin(self.listener)?;
-        let made = self.load(self.folder.join(format!("{name}.plimsoll")));
+        let made = self.load(plan);
         self.listener.between_slots();
         match group {
-            Some(group) => group.stop(arm.stop_within),
-            None => self.rest()?,
+            Some(group) => group.stop(plan.arm.stop_within),
+            None => self.rest(plan.rest)?,
         }
         made
     }
 
+    fn attempt_together(&self, plans: [&SlotPlan; 2]) -> Result<[MadeRun; 2], NotBegun> {
+        let places = plans.map(|plan| self.place(plan));
+        places.iter().try_for_each(|place| place.reset(self.listener))?;
+        let first = places[0].begin(self.listener)?;
+        let mut groups = [first, places[1].begin(self.listener)?];
+        let mut made = self.load_together(plans);
+        self.listener.between_slots();
+        for (group, plan) in groups.iter_mut().zip(plans) {
+            if let Some(status) = group.as_mut().and_then(ProcessGroup::ended)
+                && made.is_ok()
+            {
+                made = Err(NotBegun::NotReady(format!(
+                    "the command of {} ended under load ({status})",
+                    plan.shown
+                )));
+            }
+        }
+        for (group, plan) in groups.into_iter().zip(plans) {
+            group.into_iter().for_each(|group| group.stop(plan.arm.stop_within));
+        }
+        made
+    }
+
+    fn place<'p>(&'p self, plan: &'p SlotPlan) -> ArmPlace<'p> {
+        ArmPlace {
+            arm: &plan.arm,
+            folder: self.commands_in,
+            log: self.folder.join(format!("{}.log", plan.name)),
+            addresses: addresses(&plan.load.workload),
+        }
+    }
+
     /// What runs already works off what it has.
-    fn rest(&self) -> Result<(), NotBegun> {
+    fn rest(&self, rest: Duration) -> Result<(), NotBegun> {
         let began = Instant::now();
-        while began.elapsed() < self.plan.rest {
+        while began.elapsed() < rest {
             if self.listener.interrupted() {
                 return Err(NotBegun::Interrupted);
             }
@@ -115,28 +173,53 @@ impl Slot<'_> {
         Ok(())
     }
 
-    fn load(&self, file: PathBuf) -> Result<MadeRun, NotBegun> {
-        let request = RunRequest {
+    fn load(&self, plan: &SlotPlan) -> Result<MadeRun, NotBegun> {
+        let file = self.file(plan);
+        let request = self.request(&file, self.progress);
+        let prepared = prepared(plan, &request)?;
+        self.sealed(offer(self.listener, prepared, &request)?)
+    }
+
+    fn load_together(&self, plans: [&SlotPlan; 2]) -> Result<[MadeRun; 2], NotBegun> {
+        let files = plans.map(|plan| self.file(plan));
+        // One display is enough, and the progress of both is the same.
+        let first = self.request(&files[0], self.progress);
+        let second = self.request(&files[1], Progress::Quiet);
+        let both = [prepared(plans[0], &first)?, prepared(plans[1], &second)?];
+        let [first, second] = offer_together(self.listener, both, [&first, &second])?;
+        Ok([self.sealed(first)?, self.sealed(second)?])
+    }
+
+    fn file(&self, plan: &SlotPlan) -> PathBuf {
+        self.folder.join(format!("{}.plimsoll", plan.name))
+    }
+
+    fn request<'r>(&self, file: &'r Path, progress: Progress) -> RunRequest<'r> {
+        RunRequest {
             overwrite: Overwrite::Replace,
             loops: self.loops,
             address_hint: |name| format!(", or name its address in the arm's `targets`: {name} = \"…\""),
-            ..RunRequest::new(RunFilePolicy::At(&file), self.progress)
-        };
-        let not_ready = |failure: Failure| match failure {
-            Failure::Usage(_) | Failure::Steps { .. } => {
-                NotBegun::NotReady(failure.text().trim_end().to_owned())
-            }
-            other => NotBegun::Failed(other),
-        };
-        let prepared = prepare(self.plan.load.clone(), &request)
-            .and_then(|reachable| reachable.precheck_and_identify(request.precheck, Additions::default()));
-        let mut sealed = offer(self.listener, prepared.map_err(not_ready)?, &request)?.seal()?;
+            ..RunRequest::new(RunFilePolicy::At(file), progress)
+        }
+    }
+
+    fn sealed(&self, run: UnsealedRun) -> Result<MadeRun, NotBegun> {
+        let mut sealed = run.seal()?;
         if self.listener.interrupted() {
             return Err(NotBegun::Interrupted);
         }
         sealed.completed()?;
         Ok(made(sealed.path())?)
     }
+}
+
+fn prepared(plan: &SlotPlan, request: &RunRequest<'_>) -> Result<PreparedRun, NotBegun> {
+    let prepared = prepare(plan.load.clone(), request)
+        .and_then(|reachable| reachable.precheck_and_identify(request.precheck, Additions::default()));
+    prepared.map_err(|failure| match failure {
+        Failure::Usage(_) | Failure::Steps { .. } => NotBegun::NotReady(failure.text().trim_end().to_owned()),
+        other => NotBegun::Failed(other),
+    })
 }
 
 fn made(path: &Path) -> CommandResult<MadeRun> {

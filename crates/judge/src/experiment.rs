@@ -19,6 +19,7 @@ mod signs;
 mod slot;
 #[cfg(test)]
 mod tests;
+mod together;
 mod verdict;
 pub(crate) mod warm_up;
 
@@ -40,6 +41,7 @@ pub use noise::{RunBlocks, noise};
 pub use slot::SlotValue;
 pub use stats::looks::FEWEST_PAIRS;
 pub use stats::{Looks, UnknownLooks};
+pub use together::Together;
 
 /// The two runs of a pair, measured.
 #[derive(Debug, Clone)]
@@ -56,8 +58,17 @@ pub struct JudgedPair {
     pub costs: Vec<Cost>,
     /// Under which conditions each arm ran.
     pub conditions: [Conditions; 2],
+    /// B's share of the load of both, 0 to 1, where both ran at the same moment; none where they ran in turn.
+    pub share_of_b: Option<f64>,
     /// What the rules found, with the pair's number.
     pub findings: Vec<ExperimentFinding>,
+}
+
+impl JudgedPair {
+    /// Whether its runs were made at the same moment.
+    fn is_together(&self) -> bool {
+        self.share_of_b.is_some()
+    }
 }
 
 /// How an experiment is decided.
@@ -72,6 +83,8 @@ pub struct Rulebook<'a> {
     pub accept: &'a [String],
     /// How many starts of B may be bad.
     pub bad_starts: Option<BadStarts>,
+    /// Of arms that ran at the same moment: what they had in common.
+    pub together: Together,
 }
 
 impl<'a> Rulebook<'a> {
@@ -121,6 +134,7 @@ pub fn judge_pair(
         others: others.collect(),
         costs,
         conditions: [a.conditions, b.conditions],
+        share_of_b: together::share_of_b(sides),
         findings,
     })
 }
@@ -139,10 +153,11 @@ pub fn judge_experiment(
     let mut metrics = decide::answers(&rules.without_bad_starts(), &values);
     conditions::apply(pairs, &mut metrics, &mut findings);
     carry_over::apply(pairs, &mut metrics, &mut findings);
+    together::apply(rules, pairs, &mut metrics, &mut findings, &end);
     verdict::refuse_times_beside_errors(rules, &mut metrics, &mut findings);
     metrics.extend(rules.bad_starts.map(|asked| bad_starts::answer(rules, asked, &values)));
     findings.sort_by_key(|finding| finding.severity);
-    let (verdict, because) = verdict::whole(&metrics, &findings, &end);
+    let (verdict, because) = verdict::whole(rules, &metrics, &findings, &end);
     if is_invalid {
         metrics.iter_mut().for_each(invalidate);
     }

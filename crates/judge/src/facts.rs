@@ -162,7 +162,7 @@ impl<'a> Facts<'a> {
             concurrencies: concurrency::concurrencies(run, workload, &workers)?,
             workers,
             virtual_users: virtual_users(run)?,
-            host: host::host(run)?,
+            host: host::host(run)?.map(|host| host.beside(workload)),
             headroom: headroom::headroom(run)?,
             leaks,
             objectives,

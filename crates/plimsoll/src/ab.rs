@@ -3,10 +3,12 @@
 
 mod bisect;
 pub(crate) mod definition;
+mod urls;
 
 use ::report::Detail;
 use ::report::experiment::ExperimentSummary;
-use conduct::failure::CommandResult;
+use anyhow::Context as _;
+use conduct::failure::{CommandResult, Failure};
 use conduct::screen::note;
 use conduct::signals::Listener;
 use evidence::{ExperimentJudgement, Verdict};
@@ -41,7 +43,8 @@ fn reported(arguments: &AbArguments) -> CommandResult<Option<ExperimentJudgement
         let reports = preopened()?;
         (record.judged_again(folder)?, reports)
     } else {
-        let experiment = definition::read(arguments)?;
+        let drafts = tempfile::tempdir().context("no temporary folder can be made").map_err(Failure::own)?;
+        let experiment = definition::read(arguments, drafts.path())?;
         if let Some(build) = &arguments.build
             && !bisect::builds(build)?
         {

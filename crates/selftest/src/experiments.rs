@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::json;
 use simulation::{
     BisectionKind, BisectionTally, ExperimentKind, ExperimentTally, Experiments, LivePairs, Promise,
-    RIGHT_AT_LEAST, Unusable, bisections, experiments,
+    RIGHT_AT_LEAST, Unusable, bisections, experiments, together,
 };
 
 use crate::capacities;
@@ -77,6 +77,10 @@ impl ExperimentTest {
             screen::note(format_args!("{number} of {}: {}", kinds.len(), kind.name));
             figures.push(of_kind(kind, &kind.run(many.count, many.seed)));
         }
+        screen::note("both versions at the same moment, request by request");
+        figures.extend(together().iter().map(|kind| {
+            figure([kind.name.to_owned(), kind.description()], kind.promise, &kind.run(many.count, many.seed))
+        }));
         let fewer = Experiments { count: many.count.div_ceil(FEWER_BISECTIONS), ..many };
         figures.extend(bisections().iter().map(|kind| of_bisection(kind, &kind.run(fewer))));
         if let Some(live) = live {

@@ -82,7 +82,8 @@ impl BisectionKind {
             tally.pairs += u64::from(pairs);
             match found.first().map(|decision| decision.verdict) {
                 Some(MetricVerdict::Regressed) => is_wrong |= !is_bad,
-                Some(MetricVerdict::Inconclusive | MetricVerdict::Invalid) | None => is_skipped = true,
+                Some(MetricVerdict::NotShown | MetricVerdict::Inconclusive | MetricVerdict::Invalid)
+                | None => is_skipped = true,
                 Some(_) => is_wrong |= is_bad,
             }
         }

@@ -22,6 +22,7 @@ mod random;
 mod recording;
 mod steady;
 mod target;
+mod together;
 mod truth;
 mod verdicts;
 
@@ -31,6 +32,7 @@ pub use catalogue::{Subject, catalogue};
 pub use experiments::{ExperimentKind, ExperimentTally, Promise, experiments};
 pub use flipped::{Experiments, LivePairs, Unusable};
 pub use question::{GivenVerdict, Limits, Question, Tally, Truth};
+pub use together::{TogetherKind, together};
 
 /// Runs or series of one kind, and what is asked of each.
 pub struct Simulation {

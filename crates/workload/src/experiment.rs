@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::cpu_list::CpuList;
+use crate::interleaved::SharedLoad;
 use crate::objective::{CostKind, Measure, Quantity, Statistic};
 
 /// The most metrics that an experiment is decided by.
@@ -26,6 +28,17 @@ pub struct Experiment {
     pub design: Design,
     /// What decides it; at most [`MOST_METRICS`], the error rate among them.
     pub metrics: Vec<GateMetric>,
+    /// Who decides whether the arms run at the same moment.
+    pub timing: Timing,
+}
+
+/// Who decides whether two arms run at the same moment or in turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timing {
+    /// The experiment says it.
+    Given,
+    /// At the same moment where they can.
+    Usual,
 }
 
 /// One of the two sides.
@@ -45,6 +58,21 @@ pub struct Arm {
     pub stop_within: Duration,
     /// Addresses of targets, instead of the plan's.
     pub targets: BTreeMap<String, String>,
+    /// The processors that its commands may use; none: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<CpuList>,
+}
+
+impl Arm {
+    /// The arm at this side.
+    #[must_use]
+    pub fn at(mut self, side: &Side) -> Arm {
+        self.env.extend(side.env.clone());
+        self.targets.extend(side.targets.clone());
+        self.ready = side.ready.clone().or(self.ready);
+        self.cpus = side.cpus.clone();
+        self
+    }
 }
 
 impl Default for Arm {
@@ -57,8 +85,32 @@ impl Default for Arm {
             reset: None,
             stop_within: Duration::from_secs(10),
             targets: BTreeMap::new(),
+            cpus: None,
         }
     }
+}
+
+/// Both arms at the same moment: each arrival goes to one of them.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Together {
+    /// What both are offered.
+    pub share: SharedLoad,
+    /// Where they run, exchanged between windows; none: where the settings of each arm say.
+    pub sides: Option<[Side; 2]>,
+    /// Whether it is meant that both use the same database, cache or queue.
+    pub shared_store: bool,
+}
+
+/// Where one of two arms runs in a window: its ports, its processors.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Side {
+    /// Environment variables besides those of the arm.
+    pub env: BTreeMap<String, String>,
+    /// Addresses of targets, instead of the plan's.
+    pub targets: BTreeMap<String, String>,
+    /// The URL that answers 2xx once an arm at this side is ready, instead of the arm's.
+    pub ready: Option<String>,
+    pub cpus: Option<CpuList>,
 }
 
 /// How often and how long.
@@ -85,6 +137,9 @@ pub struct Design {
     /// Processor profiles of both arms; none where it has none besides those of the plan.
     #[serde(default)]
     pub profiles: Option<SlotProfiles>,
+    /// Both arms at the same moment; none: they run in turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub together: Option<Together>,
 }
 
 /// The share of B's starts that may be bad, which a mean over few pairs does not show.
@@ -123,6 +178,7 @@ impl Default for Design {
             accept: Vec::new(),
             bad_starts: None,
             profiles: None,
+            together: None,
         }
     }
 }

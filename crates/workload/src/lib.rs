@@ -8,6 +8,7 @@ pub mod call;
 pub mod capacity;
 pub mod connection;
 mod constant_load;
+pub mod cpu_list;
 pub mod data;
 pub mod draw;
 pub mod executor;

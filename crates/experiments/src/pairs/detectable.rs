@@ -7,7 +7,7 @@ use conduct::screen::note;
 use evidence::{Calibration, EffectScale, ExperimentJudgement};
 use figures::number;
 use judge::experiment::{
-    KnownDeviation, Levels, Looks, Rulebook, UnclearableShare, pairs_in, unclearable_shares,
+    KnownDeviation, Levels, Looks, Rulebook, Together, UnclearableShare, pairs_in, unclearable_shares,
 };
 use plans::Overrides;
 use workload::experiment::Experiment;
@@ -82,7 +82,14 @@ pub(super) fn warn_of_unclearable(experiment: &Experiment, looks: &Looks, pairs:
     let overrides = Overrides { time_scale: time_scale(plan, design.slot)?, ..Overrides::default() };
     let workload = conduct::plan::resolve(plan, &overrides)?.workload;
     let levels = Levels { alarm: design.level, exclusion: design.exclusion };
-    let rules = Rulebook { metrics, looks, levels, accept: &design.accept, bad_starts: None };
+    let rules = Rulebook {
+        metrics,
+        looks,
+        levels,
+        accept: &design.accept,
+        bad_starts: None,
+        together: Together::default(),
+    };
     for share in unclearable_shares(&rules, &workload, pairs) {
         let UnclearableShare { name, requests, needed, margin, smallest_margin } = share;
         note(format_args!(

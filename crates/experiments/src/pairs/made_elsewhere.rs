@@ -10,7 +10,7 @@ use conduct::failure::{CommandResult, Failure};
 use conduct::judged::StoredRun;
 use evidence::run::completed;
 use evidence::{ExperimentEnd, ExperimentFinding, Name, PairOrder, Run, Severity, Verdict};
-use judge::experiment::{FEWEST_PAIRS, Levels, Looks, PairPlace, Rulebook, judge_experiment};
+use judge::experiment::{FEWEST_PAIRS, Levels, Looks, PairPlace, Rulebook, Together, judge_experiment};
 use plans::{metrics_for, metrics_for_measured};
 use workload::experiment::Design;
 
@@ -71,7 +71,14 @@ impl ForeignPairs<'_> {
             pairs.push(PairOfRuns { number, order, files: [file_a, file_b], digests });
         }
         let levels = Levels::for_alarm(Design::default().level);
-        let rules = Rulebook { metrics: &metrics, looks: &self.looks, levels, accept: &[], bad_starts: None };
+        let rules = Rulebook {
+            metrics: &metrics,
+            looks: &self.looks,
+            levels,
+            accept: &[],
+            bad_starts: None,
+            together: Together::default(),
+        };
         let mut judgement = judge_experiment(&rules, &judged, ExperimentEnd::Given);
         let times: Vec<[String; 2]> = runs.iter().zip(&of_b).map(|(a, b)| [by_time(a), by_time(b)]).collect();
         if let Some(finding) = confounded(&times) {

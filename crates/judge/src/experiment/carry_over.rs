@@ -23,14 +23,20 @@ pub(super) fn apply(
     metrics: &mut [MetricAnswer],
     findings: &mut Vec<ExperimentFinding>,
 ) {
+    let is_together = pairs.iter().any(JudgedPair::is_together);
     for metric in metrics {
-        findings.extend(order_effect(pairs, metric));
+        if is_together {
+            findings.extend(order_effect(pairs, metric).map(|effect| started_first(metric, effect)));
+            findings.extend(drift(metric));
+            continue;
+        }
+        findings.extend(order_effect(pairs, metric).map(|effect| second_run(metric, effect)));
         findings.extend(drift(metric));
         if let Some(CarryOver { finding, after_own }) = carry_over(pairs, metric) {
             let may_be_carried = match metric.verdict {
                 MetricVerdict::NoRegression | MetricVerdict::Equivalent => true,
                 MetricVerdict::Regressed | MetricVerdict::Improved => !is_shown_by(&after_own, metric),
-                MetricVerdict::Inconclusive | MetricVerdict::Invalid => false,
+                MetricVerdict::NotShown | MetricVerdict::Inconclusive | MetricVerdict::Invalid => false,
             };
             if may_be_carried {
                 metric.verdict = MetricVerdict::Inconclusive;
@@ -85,14 +91,35 @@ fn shown(one: &[f64], other: &[f64]) -> Option<f64> {
     (p < LEVEL).then_some(difference)
 }
 
-/// That what ran second differs from what ran first.
-fn order_effect(pairs: &[JudgedPair], metric: &MetricAnswer) -> Option<ExperimentFinding> {
+/// How far what came second in pairs differs from what came first, where that is shown.
+fn order_effect(pairs: &[JudgedPair], metric: &MetricAnswer) -> Option<f64> {
     let all = differences(metric)?;
     let of = |order: PairOrder| -> Vec<f64> {
         pairs.iter().zip(&all).filter(|(pair, _)| pair.order == order).map(|(_, d)| *d).collect()
     };
     let effect = shown(&of(PairOrder::Ab), &of(PairOrder::Ba))? / 2.0;
-    (effect.abs() > bound(metric) / 2.0).then(|| ExperimentFinding {
+    (effect.abs() > bound(metric) / 2.0).then_some(effect)
+}
+
+/// That what was started second differs from what was started first, though both ran at the same moment.
+fn started_first(metric: &MetricAnswer, effect: f64) -> ExperimentFinding {
+    ExperimentFinding {
+        name: "side-effect".to_owned(),
+        severity: Severity::Caution,
+        pairs: Vec::new(),
+        what: format!(
+            "{}: the version that is started second, at the second side if there are sides, differs from the other by {:+.1} %, \
+             whichever it is. Both are as often second, so that this favours neither.",
+            metric.name,
+            percent(metric, effect)
+        ),
+        next: "Look for what the two sides do not have in common: ports, processors, stores.".to_owned(),
+    }
+}
+
+/// That what ran second differs from what ran first.
+fn second_run(metric: &MetricAnswer, effect: f64) -> ExperimentFinding {
+    ExperimentFinding {
         name: "order-effect".to_owned(),
         severity: Severity::Caution,
         pairs: Vec::new(),
@@ -103,7 +130,7 @@ fn order_effect(pairs: &[JudgedPair], metric: &MetricAnswer) -> Option<Experimen
             percent(metric, effect)
         ),
         next: "Reset the state before every slot (`reset`), or make slots longer.".to_owned(),
-    })
+    }
 }
 
 /// That a run differs by which arm ran before it. Within a pair that is always the other one, so that only pairs whose first

@@ -17,6 +17,8 @@ use crate::facts::Host;
 const LEVEL: f64 = 0.01;
 /// The smallest difference of start lag that matters, in milliseconds.
 const LAG_MS: f64 = 1.0;
+/// The same of arms at the same moment, whose neighbours were the same: what differs is the generator's.
+const LAG_TOGETHER_MS: f64 = 0.5;
 /// The smallest difference of stolen processor time that matters, as a share.
 const STEAL: f64 = 0.01;
 /// The smallest difference of the time in which a task waited for a processor that matters, as a share.
@@ -76,14 +78,16 @@ pub(super) fn apply(
     metrics: &mut [MetricAnswer],
     findings: &mut Vec<ExperimentFinding>,
 ) {
-    let conditions = [
-        Condition {
-            name: "start-lag-differs",
-            what: "the 99th percentile of start lag",
-            unit: " ms",
-            least: LAG_MS,
-            of: |conditions| conditions.lag_ms,
-        },
+    let is_together = pairs.iter().any(JudgedPair::is_together);
+    let lag = Condition {
+        name: "start-lag-differs",
+        what: "the 99th percentile of start lag",
+        unit: " ms",
+        least: if is_together { LAG_TOGETHER_MS } else { LAG_MS },
+        of: |conditions| conditions.lag_ms,
+    };
+    // At the same moment each arm is a neighbour of the other, and everything else is the same.
+    let of_machine = [
         Condition {
             name: "steal-differs",
             what: "the share that neighbours took",
@@ -106,8 +110,8 @@ pub(super) fn apply(
             of: |conditions| conditions.others_cores,
         },
     ];
-    let differing = conditions.map(|condition| condition.unequal(pairs));
-    for finding in differing.into_iter().flatten() {
+    let of_machine = of_machine.into_iter().filter(|_| !is_together);
+    for finding in [lag].into_iter().chain(of_machine).filter_map(|condition| condition.unequal(pairs)) {
         for metric in metrics.iter_mut() {
             if metric.verdict.excludes_a_change() {
                 metric.verdict = MetricVerdict::Inconclusive;

@@ -183,6 +183,7 @@ mod tests {
             others: Vec::new(),
             costs: costs(number),
             conditions: [Conditions::default(); 2],
+            share_of_b: None,
             findings: Vec::new(),
         };
         (1..=count).map(pair).collect()

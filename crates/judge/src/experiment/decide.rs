@@ -105,7 +105,7 @@ impl Decision {
                 let correction = self.adjusted / self.level.max(f64::MIN_POSITIVE);
                 difference(self.strongest.as_ref().unwrap_or(seen), levels.alarm / correction.max(1.0))
             }
-            MetricVerdict::Inconclusive | MetricVerdict::Invalid => {
+            MetricVerdict::NotShown | MetricVerdict::Inconclusive | MetricVerdict::Invalid => {
                 let difference = difference(seen, levels.alarm / metrics.max(1) as f64);
                 if difference.half_width < exclusion.half_width { exclusion } else { difference }
             }
@@ -405,7 +405,7 @@ fn because(rules: &Rulebook<'_>, answer: &MetricAnswer) -> String {
         MetricVerdict::Inconclusive => {
             "The evidence shows neither a difference beyond the margin nor that there is none.".to_owned()
         }
-        MetricVerdict::Invalid => String::new(),
+        MetricVerdict::NotShown | MetricVerdict::Invalid => String::new(),
     }
 }
 
@@ -442,13 +442,16 @@ pub fn futility(rules: &Rulebook<'_>, answers: &[MetricAnswer]) -> Futility {
         is_open.then(|| chance(rules, metric, answer))
     });
     let (mut any_shown, mut all_answered) = (0.0_f64, 1.0_f64);
-    let mut is_any_open = false;
+    // Where nothing that is open is left, and what is not shown is all that decides, more pairs change nothing.
+    let is_any = |verdict: MetricVerdict| answers.iter().any(|answer| answer.verdict == verdict);
+    let is_none_open = is_any(MetricVerdict::NotShown)
+        && !is_any(MetricVerdict::Inconclusive)
+        && !is_any(MetricVerdict::Invalid);
     for (shown, answered) in chances {
-        is_any_open = true;
         any_shown = any_shown.max(shown);
         all_answered = all_answered.min(answered);
     }
-    match is_any_open && any_shown < FUTILE && all_answered < FUTILE {
+    match is_none_open || (any_shown < FUTILE && all_answered < FUTILE) {
         true => Futility::Futile,
         false => Futility::WorthIt,
     }

@@ -106,7 +106,7 @@ mod tests {
     use workload::experiment::GateMetric;
 
     use super::*;
-    use crate::experiment::Levels;
+    use crate::experiment::{Levels, Together};
     use crate::testing::TestRun;
 
     /// By the formula of `slot::error` on paper: √2 · √(10 · 0.5/(n + 1) / n) · t / √pairs, where t at the looks' 2.24 % is 2.19 after
@@ -122,6 +122,7 @@ mod tests {
             levels: Levels::for_alarm(0.005),
             accept: &[],
             bad_starts: None,
+            together: Together::default(),
         };
         let of = |rate: f64, pairs: u32| {
             let mut run = TestRun::new();

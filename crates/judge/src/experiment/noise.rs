@@ -96,6 +96,7 @@ mod tests {
             others: Vec::new(),
             costs: Vec::new(),
             conditions: [Conditions::default(); 2],
+            share_of_b: None,
             findings: Vec::new(),
         }
     }

@@ -10,25 +10,25 @@ use workload::experiment::{BadStarts, GateMetric};
 use workload::objective::parse_quantity;
 
 use super::{
-    Conditions, Futility, JudgedPair, Levels, PairPlace, Rulebook, SlotValue, futility, judge_experiment,
-    judge_pair,
+    Conditions, Futility, JudgedPair, Levels, PairPlace, Rulebook, SlotValue, Together, futility,
+    judge_experiment, judge_pair,
 };
 use crate::compare::Side;
 use crate::testing::{Load, TestRun};
 
-const NOISE: [f64; 16] =
+pub(super) const NOISE: [f64; 16] =
     [0.3, -0.9, 1.1, -0.2, 0.7, -1.3, 0.1, 0.9, -0.6, -0.4, 1.4, -1.1, 0.5, 0.2, -0.8, 0.6];
 
-fn metric(of: &str) -> GateMetric {
+pub(super) fn metric(of: &str) -> GateMetric {
     GateMetric::new(of, of, parse_quantity(of, &|_| true).unwrap())
 }
 
-fn known(value: f64) -> SlotValue {
+pub(super) fn known(value: f64) -> SlotValue {
     SlotValue::Known { value, error: 0.0005, lag: 0.0 }
 }
 
 /// Pairs of which each metric has these values.
-fn pairs(values: Vec<Vec<[SlotValue; 2]>>) -> Vec<JudgedPair> {
+pub(super) fn pairs(values: Vec<Vec<[SlotValue; 2]>>) -> Vec<JudgedPair> {
     let pair = |(number, values)| JudgedPair {
         number,
         order: if number % 2 == 1 { PairOrder::Ab } else { PairOrder::Ba },
@@ -36,6 +36,7 @@ fn pairs(values: Vec<Vec<[SlotValue; 2]>>) -> Vec<JudgedPair> {
         others: Vec::new(),
         costs: Vec::new(),
         conditions: [Conditions::default(); 2],
+        share_of_b: None,
         findings: Vec::new(),
     };
     (1..).zip(values).map(pair).collect()
@@ -50,8 +51,14 @@ fn shifted(count: usize, shift: f64, deviation: f64) -> Vec<JudgedPair> {
 
 fn judged(metrics: &[GateMetric], pairs: &[JudgedPair]) -> ExperimentJudgement {
     let looks = Looks::default();
-    let rules =
-        Rulebook { metrics, looks: &looks, levels: Levels::for_alarm(0.005), accept: &[], bad_starts: None };
+    let rules = Rulebook {
+        metrics,
+        looks: &looks,
+        levels: Levels::for_alarm(0.005),
+        accept: &[],
+        bad_starts: None,
+        together: Together::default(),
+    };
     judge_experiment(&rules, pairs, ExperimentEnd::LastLook)
 }
 
@@ -171,6 +178,7 @@ fn collapses_are_given_up_where_as_many_more_would_show_nothing() {
         levels: Levels::for_alarm(0.005),
         accept: &[],
         bad_starts: None,
+        together: Together::default(),
     };
     let of = |pairs: usize| futility(&rules, &[with_b(6, 0..pairs, &SlotValue::Infinite)]);
     assert_eq!((of(6), of(1)), (Futility::WorthIt, Futility::Futile));
@@ -185,7 +193,14 @@ fn bad_starts(count: usize, slow: usize) -> ExperimentJudgement {
     let (metrics, looks) = ([metric("p95(list)")], Looks::new(&[count as u32]).unwrap());
     let bad_starts = Some(BadStarts { at_most: 0.1, worse_by: BadStarts::WORSE_BY });
     let levels = Levels::for_alarm(0.005);
-    let rules = Rulebook { metrics: &metrics, looks: &looks, levels, accept: &[], bad_starts };
+    let rules = Rulebook {
+        metrics: &metrics,
+        looks: &looks,
+        levels,
+        accept: &[],
+        bad_starts,
+        together: Together::default(),
+    };
     judge_experiment(&rules, &pairs((0..count).map(pair).collect()), ExperimentEnd::LastLook)
 }
 
@@ -315,6 +330,7 @@ fn judged_once(pairs: &[JudgedPair]) -> (MetricVerdict, bool) {
         levels: Levels::for_alarm(0.005),
         accept: &[],
         bad_starts: None,
+        together: Together::default(),
     };
     let found = judge_experiment(&rules, pairs, ExperimentEnd::LastLook);
     (found.metrics[0].verdict, found.findings.iter().any(|finding| finding.name == "carry-over"))
@@ -406,6 +422,7 @@ fn a_rule_invalidates_where_it_fires_in_half_of_the_pairs_unless_the_difference_
             levels: Levels::for_alarm(0.005),
             accept,
             bad_starts: None,
+            together: Together::default(),
         };
         judge_experiment(&rules, &pairs, ExperimentEnd::Decided)
     };
@@ -426,6 +443,7 @@ fn what_cannot_be_decided_is_given_up() {
         levels: Levels::for_alarm(0.005),
         accept: &[],
         bad_starts: None,
+        together: Together::default(),
     };
     let of = |pairs: &[JudgedPair]| {
         let found = judge_experiment(&rules, pairs, ExperimentEnd::Decided);
@@ -486,7 +504,7 @@ proptest! {
                 MetricVerdict::Equivalent => prop_assert!(below < low && high < above),
                 MetricVerdict::NoRegression => prop_assert!(high < above),
                 MetricVerdict::Inconclusive => prop_assert!(low < 0.0 && 0.0 < high && high > above),
-                MetricVerdict::Invalid => prop_assert!(false),
+                MetricVerdict::NotShown | MetricVerdict::Invalid => prop_assert!(false),
             }
         }
     }

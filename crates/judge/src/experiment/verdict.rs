@@ -16,8 +16,6 @@ pub(super) fn refuse_times_beside_errors(
     metrics: &mut [MetricAnswer],
     findings: &mut Vec<ExperimentFinding>,
 ) {
-    let is_error_rate =
-        |quantity: &Quantity| matches!(quantity, Quantity::Measure { measure: Measure::ErrorRate, .. });
     let differs = |metric: &MetricAnswer| {
         metric.verdict == MetricVerdict::Regressed
             || (metric.p.is_some_and(|p| p < LEVEL)
@@ -49,7 +47,12 @@ pub(super) fn refuse_times_beside_errors(
     });
 }
 
+fn is_error_rate(quantity: &Quantity) -> bool {
+    matches!(quantity, Quantity::Measure { measure: Measure::ErrorRate, .. })
+}
+
 pub(super) fn whole(
+    rules: &Rulebook<'_>,
     metrics: &[MetricAnswer],
     findings: &[ExperimentFinding],
     end: &ExperimentEnd,
@@ -78,12 +81,44 @@ pub(super) fn whole(
     if let Some(because) = counted(Verdict::Inconclusive, "not decided") {
         return (Verdict::Inconclusive, format!("{because} {}", ended(end)));
     }
+    let not_shown: Vec<&MetricAnswer> =
+        metrics.iter().filter(|metric| metric.verdict == MetricVerdict::NotShown).collect();
+    if let Some(first) = not_shown.first() {
+        return among_not_shown(rules, metrics, &not_shown, &first.because);
+    }
     let improved = metrics.iter().filter(|metric| metric.verdict == MetricVerdict::Improved).count();
     let because = match improved {
         0 => format!("No regression in any of {all} metrics."),
         some => format!("No regression in any of {all} metrics; {some} improved."),
     };
     (Verdict::Pass, because)
+}
+
+/// Where some metrics are not shown the others decide; the error rate alone decides nothing, because it is always among them.
+fn among_not_shown(
+    rules: &Rulebook<'_>,
+    metrics: &[MetricAnswer],
+    not_shown: &[&MetricAnswer],
+    why: &str,
+) -> (Verdict, String) {
+    let names: Vec<&str> = not_shown.iter().map(|metric| metric.name.as_str()).collect();
+    let decided = rules
+        .metrics
+        .iter()
+        .zip(metrics)
+        .filter(|(of, found)| found.verdict != MetricVerdict::NotShown && !is_error_rate(&of.quantity));
+    let (decided, names) = (decided.count(), names.join(", "));
+    match decided {
+        0 => (
+            Verdict::Inconclusive,
+            format!("No difference is shown, and nothing excludes one: {names}. {why}"),
+        ),
+        some => {
+            let what =
+                format!("No regression in {some} of {} metrics; not shown: {names}. {why}", metrics.len());
+            (Verdict::Pass, what)
+        }
+    }
 }
 
 fn ended(end: &ExperimentEnd) -> &'static str {

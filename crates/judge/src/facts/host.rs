@@ -3,6 +3,8 @@
 use evidence::run::ReadError;
 use evidence::{Coverage, Run, Seconds, SeriesKey, Window, coverage};
 
+use workload::Workload;
+
 use crate::facts::WINDOW_S;
 
 /// The target name of the machine's series.
@@ -55,6 +57,13 @@ impl Host {
     /// The mean share of the time in which a task waited for a processor, in the windows that have any of these seconds.
     pub(crate) fn cpu_pressure(&self, seconds: &Seconds) -> Option<f64> {
         stats::mean(&within(&self.cpu_pressure, seconds).collect::<Vec<_>>())
+    }
+
+    /// The machine of a run of this workload: where another version runs at the same moment, its use of processors is not that
+    /// of neighbours, and not known here.
+    pub(crate) fn beside(self, workload: &Workload) -> Host {
+        let others = if workload.interleaved.is_some() { Vec::new() } else { self.others };
+        Host { others, ..self }
     }
 
     /// Use by other processes in each window that has any of these seconds.

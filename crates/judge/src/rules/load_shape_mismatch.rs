@@ -35,9 +35,10 @@ fn check(pair: &Pair<'_, '_>) -> Vec<Finding> {
         true => phases(base, new),
         false => lengths(base, new),
     };
-    for scenario in &base.scenarios {
-        match new.scenarios.iter().find(|other| other.name == scenario.name) {
-            Some(other) => differences.extend(scenarios(scenario, other)),
+    let [executors, others] = [base, new].map(planned_executors);
+    for (scenario, executor) in base.scenarios.iter().zip(executors) {
+        match new.scenarios.iter().zip(&others).find(|(other, _)| other.name == scenario.name) {
+            Some((other, its)) => differences.extend(scenarios([scenario, other], [executor, *its])),
             None => differences.push(format!("scenario `{}` is only in the baseline", scenario.name)),
         }
     }
@@ -81,10 +82,18 @@ fn lengths(base: &Workload, new: &Workload) -> Vec<String> {
     is_longer.then(text).into_iter().collect()
 }
 
-fn scenarios(base: &Scenario, new: &Scenario) -> Vec<String> {
+/// What each scenario is planned to offer: of two arms at the same moment both together, whatever the share of each.
+fn planned_executors(workload: &Workload) -> Vec<&Executor> {
+    match &workload.interleaved {
+        Some(interleaved) => interleaved.both.iter().collect(),
+        None => workload.scenarios.iter().map(|scenario| &scenario.executor).collect(),
+    }
+}
+
+fn scenarios([base, new]: [&Scenario; 2], executors: [&Executor; 2]) -> Vec<String> {
     let name = &base.name;
     let compared = [
-        ("executor", executor(&base.executor), executor(&new.executor)),
+        ("executor", executor(executors[0]), executor(executors[1])),
         ("start", time(base.start), time(new.start)),
         ("arrivals", spacing(base.arrivals), spacing(new.arrivals)),
         ("max_vus", base.max_vus.to_string(), new.max_vus.to_string()),

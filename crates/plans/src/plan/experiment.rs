@@ -1,12 +1,14 @@
 //! Reads experiment files.
 
+mod together;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::objectives::KnownNames;
 use super::section::{Item, Section};
 use super::{Overrides, PlanErrors, check_version, load, parsed, slot_profiles};
-use workload::experiment::{Arm, BadStarts, Design, Experiment, GateMetric, MOST_METRICS};
+use workload::experiment::{Arm, BadStarts, Design, Experiment, GateMetric, MOST_METRICS, Timing};
 use workload::files::Files;
 use workload::model::Workload;
 use workload::objective::{self, Measure, Quantity, Statistic};
@@ -50,13 +52,13 @@ pub fn load_experiment(
         check_version(root);
         root.need("plan", "`plan = \"plan.toml\"`").and_then(|item| item.text());
         let arms = arms(root, workload.as_ref(), given.arms);
-        let mut design = design(root, given);
+        let (mut design, timing) = design(root, given);
         design.profiles = workload.as_ref().and_then(|workload| slot_profiles::read(root, workload));
         let metrics;
         (metrics, design.bad_starts) = gate(root, workload.as_ref());
         root.finish();
         let name = path.file_stem().map_or("experiment".into(), |stem| stem.to_string_lossy().into_owned());
-        Experiment { name, plan: plan.unwrap_or_default(), folder, arms, design, metrics }
+        Experiment { name, plan: plan.unwrap_or_default(), folder, arms, design, metrics, timing }
     })
 }
 
@@ -160,6 +162,7 @@ pub(super) fn arm(section: &Section<'_>, workload: Option<&Workload>) -> Option<
         reset: command("reset"),
         stop_within: section.get("stop_within").and_then(|i| i.duration()).unwrap_or(usual.stop_within),
         targets: texts("targets"),
+        cpus: None,
     };
     section.finish();
     Some(arm)
@@ -173,9 +176,12 @@ fn ready(item: &Item<'_>) -> Option<String> {
     Some(text.to_owned())
 }
 
-fn design(root: &Section<'_>, given: &ExperimentOverrides<'_>) -> Design {
+fn design(root: &Section<'_>, given: &ExperimentOverrides<'_>) -> (Design, Timing) {
     let usual = Design::default();
-    let Some(section) = root.get("design").and_then(|item| item.section("`design`")) else { return usual };
+    let sides = together::sides(root);
+    let section = root.get("design").and_then(|item| item.section("`design`"));
+    let (together, timing) = together::read(section.as_ref(), sides);
+    let Some(section) = section else { return (Design { together, ..usual }, timing) };
     if let Some(mode) = section.get("mode")
         && mode.text().is_some_and(|text| text != "pairs")
     {
@@ -208,9 +214,10 @@ fn design(root: &Section<'_>, given: &ExperimentOverrides<'_>) -> Design {
         accept: accept.iter().filter_map(|item| item.text().map(str::to_owned)).collect(),
         bad_starts: None,
         profiles: None,
+        together,
     };
     section.finish();
-    design
+    (design, timing)
 }
 
 /// The chance of a false alarm.

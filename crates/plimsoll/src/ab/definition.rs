@@ -9,9 +9,10 @@ use conduct::file_kind::{self, FileKind};
 use conduct::plan::Disk;
 use judge::experiment::Looks;
 use plans::{ArmsAsked, ExperimentOverrides, Overrides, load, load_experiment, metrics_for};
-use workload::Workload;
-use workload::experiment::{Arm, Design, Experiment, GateMetric};
+use workload::experiment::{Arm, Design, Experiment, GateMetric, Timing, Together};
+use workload::{SharedLoad, Workload};
 
+use super::urls::{USUAL_RATE, Urls};
 use crate::arguments::{AbArguments, CalibrateArguments};
 
 /// The looks of a step of a bisection, unless others are asked for: seven answers in a row must be right.
@@ -24,11 +25,18 @@ const USUAL_SHARE: f64 = 0.001;
 /// The one that a bisection takes instead.
 const BISECT_SHARE: f64 = 0.05;
 
-/// The experiment that the arguments ask for.
-pub(crate) fn read(arguments: &AbArguments) -> CommandResult<Experiment> {
+/// The experiment that the arguments ask for. The plan of URLs is written to `drafts`.
+pub(crate) fn read(arguments: &AbArguments, drafts: &Path) -> CommandResult<Experiment> {
     let file = arguments.file.as_deref().ok_or_else(|| Failure::usage(anyhow!("name an experiment")))?;
-    let mut experiment = match (&arguments.a, &arguments.b) {
-        (Some(a), Some(b)) => of_commands(file, [a, b], arguments)?,
+    let mut experiment = match (&arguments.a, &arguments.b, &arguments.url_of_b) {
+        (Some(a), Some(b), _) => of_commands(file, [a, b], arguments)?,
+        (_, _, Some(b)) => {
+            let urls = Urls::parse(&file.to_string_lossy(), b)?;
+            let rate = arguments.rate.as_deref().unwrap_or(USUAL_RATE);
+            let mut experiment = of_plan(&urls.plan(rate, drafts)?, urls.arms())?;
+            experiment.design.together = Some(Together { share: SharedLoad::Full, ..Together::default() });
+            experiment
+        }
         _ => {
             let given =
                 ExperimentOverrides { arms: ArmsAsked::Both, check_looks: &check_looks, env: &environment };
@@ -42,6 +50,8 @@ pub(crate) fn read(arguments: &AbArguments) -> CommandResult<Experiment> {
     design.budget = arguments.budget.or(design.budget);
     design.seed = arguments.seed.unwrap_or(design.seed);
     if arguments.bisect {
+        // A step must be told good from bad, which times at the same moment cannot.
+        experiment.timing = Timing::Given;
         design.exclusion = BISECT_EXCLUSION;
         if design.looks == Design::default().looks {
             design.looks = BISECT_LOOKS.to_vec();
@@ -92,7 +102,10 @@ pub(crate) fn of_calibration(arguments: &CalibrateArguments) -> CommandResult<Ex
         let arm = Arm { start: start.clone(), ready: ready.clone(), reset: reset.clone(), ..Arm::default() };
         of_plan(file, [arm.clone(), arm])?
     };
+    // What it measures is the noise between runs in turn.
+    experiment.timing = Timing::Given;
     let design = &mut experiment.design;
+    design.together = None;
     design.slot = slot.or(design.slot);
     design.seed = seed.unwrap_or(design.seed);
     design.looks = vec![*pairs];
@@ -130,6 +143,7 @@ fn of_plan(file: &Path, arms: [Arm; 2]) -> CommandResult<Experiment> {
         arms,
         design: Design::default(),
         metrics: metrics_for(&workload, &[]).map_err(|wrong| Failure::usage(anyhow!(wrong)))?,
+        timing: Timing::Usual,
     })
 }
 

@@ -10,9 +10,10 @@ use super::{ReportFileArguments, SessionArguments, SlotArguments};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  plimsoll ab experiment.toml                     both arms in turn, until it is decided
+  plimsoll ab experiment.toml                     runs of both arms, until it is decided
   plimsoll ab --a './service-old' --b './service-new' plan.toml
   plimsoll ab --a ./old --b ./new plan.toml --slot 30s --budget 20m --gate 'p95(list)'
+  plimsoll ab http://127.0.0.1:8081/list http://127.0.0.1:8082/list
   plimsoll ab experiment.toml --resume experiment-2026-03-01T10-00-00Z.ab
   plimsoll ab --judge experiment-2026-03-01T10-00-00Z.ab --md ab.md
   plimsoll ab --from old*.plimsoll --against new*.plimsoll
@@ -21,9 +22,15 @@ Examples:
 /// What an experiment is made of, and where it is reported.
 #[derive(Debug, Args)]
 pub(crate) struct AbArguments {
-    /// The experiment file, or a plan with --a and --b
+    /// The experiment file, a plan with --a and --b, or the URL of a version A that runs already
     #[arg(required_unless_present_any = ["from", "judge"], conflicts_with_all = ["from", "judge"])]
     pub(crate) file: Option<PathBuf>,
+    /// The same URL of a version B that runs already
+    #[arg(value_name = "URL_B", conflicts_with_all = ["from", "judge", "a", "bisect"])]
+    pub(crate) url_of_b: Option<String>,
+    /// With two URLs: what each version is sent [default: 50/s]
+    #[arg(long, value_name = "RATE", requires = "url_of_b")]
+    pub(crate) rate: Option<String>,
     /// The command that starts A, the baseline; run by sh
     #[arg(long, value_name = "COMMAND", requires = "b", conflicts_with_all = ["from", "judge"])]
     pub(crate) a: Option<String>,

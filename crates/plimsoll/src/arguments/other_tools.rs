@@ -74,10 +74,10 @@ fn follows(words: &[&str], options: &[&str], is_it: impl Fn(&str) -> bool) -> bo
     words.windows(2).any(|pair| options.contains(&pair[0]) && is_it(pair[1]))
 }
 
-/// Whether a URL is there that is the value of no long option, such as `--ready`.
+/// Whether one URL is there that is the value of no long option, such as `--ready`; two are those of two versions.
 fn is_of_apache(words: &[&str]) -> bool {
     let before = std::iter::once("").chain(words.iter().copied());
-    before.zip(words).any(|(before, word)| is_url(word) && !before.starts_with("--"))
+    before.zip(words).filter(|(before, word)| is_url(word) && !before.starts_with("--")).count() == 1
 }
 
 const AB_OF_APACHE: &str = "`plimsoll ab` compares two versions of a program; the load of ApacheBench is \

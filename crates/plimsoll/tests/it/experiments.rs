@@ -2,6 +2,7 @@
 
 mod carry_over;
 mod imported;
+mod together;
 
 use std::fs;
 use std::net::SocketAddr;

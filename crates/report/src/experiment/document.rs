@@ -76,8 +76,9 @@ fn metrics(all: &[MetricAnswer]) -> Section {
     let hint = Block::text(
         ParagraphKind::Hint,
         "A and B: medians of all runs. Interval: the one that decides. Of REGRESSED and IMPROVED it excludes 0 at the level of all \
-         metrics and looks; of EQUIVALENT and NO_REGRESSION it lies within the margin; of INCONCLUSIVE it does neither. Visible: the \
-         smallest change that would have been found with 95 % at the last look, with the standard deviation at its upper 80 % limit.",
+         metrics and looks; of EQUIVALENT and NO_REGRESSION it lies within the margin; of INCONCLUSIVE it does neither. NOT_SHOWN: no \
+         difference is shown, and versions at the same moment cannot show that there is none. Visible: the smallest change that would \
+         have been found with 95 % at the last look, with the standard deviation at its upper 80 % limit.",
     );
     let paragraphs = reasons.chain(too_coarse).map(Block::Paragraph).chain([hint]);
     let blocks = std::iter::once(Block::Table(table)).chain(paragraphs).collect();
