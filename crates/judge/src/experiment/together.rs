@@ -14,7 +14,7 @@ use crate::compare::Side;
 #[cfg(test)]
 mod tests;
 
-/// The level of the test for interference.
+/// The level of the test for interference, of all times and looks together.
 const LEVEL: f64 = 0.01;
 /// The chance that interference which is called small is not.
 const SMALL: f64 = 0.05;
@@ -57,9 +57,12 @@ pub(super) fn apply(
     if !pairs.iter().any(JudgedPair::is_together) {
         return;
     }
+    let times = rules.metrics.iter().filter(|of| of.quantity.is_time()).count();
+    // Bonferroni: each may find interference at each look.
+    let level = LEVEL / (times.max(1) * rules.looks.at().len().max(1)) as f64;
     for (of, found) in rules.metrics.iter().zip(metrics.iter_mut()) {
         let interference = of.quantity.is_time().then(|| Interference::of(pairs, found)).flatten();
-        if let Some(finding) = interference.and_then(|interference| interference.finding(found)) {
+        if let Some(finding) = interference.and_then(|interference| interference.finding(found, level)) {
             found.verdict = MetricVerdict::Invalid;
             found.decided_at = None;
             format!("The versions disturb each other ({}).", finding.name).clone_into(&mut found.because);
@@ -178,9 +181,9 @@ impl Interference {
         Some(Interference { effect: -scale * slope, error, degrees: degrees as u32 })
     }
 
-    fn finding(&self, metric: &MetricAnswer) -> Option<ExperimentFinding> {
+    fn finding(&self, metric: &MetricAnswer, level: f64) -> Option<ExperimentFinding> {
         let is_shown =
-            self.error > 0.0 && stats::t_two_sided(self.effect / self.error, self.degrees) / 2.0 < LEVEL;
+            self.error > 0.0 && stats::t_two_sided(self.effect / self.error, self.degrees) / 2.0 < level;
         (is_shown && self.effect > half_of_margin(metric)).then(|| ExperimentFinding {
             name: "interference".to_owned(),
             severity: Severity::Caution,
