@@ -13,6 +13,7 @@ mod examples;
 mod features;
 mod instructions;
 mod needs;
+mod pages;
 mod protobuf;
 mod receivers;
 mod sanitizer;
@@ -84,6 +85,11 @@ enum Verb {
         #[arg(long)]
         record: bool,
     },
+    /// The pages of docs/ whose tables programs write, anew
+    Pages {
+        /// Those whose file name contains it; all of them without
+        name: Option<String>,
+    },
     /// The long forms of tests: fault rounds, a fleet of workers
     Soak {
         /// Those whose name contains it; all of them without
@@ -119,6 +125,7 @@ fn run(workspace: &Workspace, verb: Verb) -> anyhow::Result<()> {
         Verb::Cluster(options) => cluster::run(workspace, &options),
         Verb::Sanitizer(options) => sanitizer::run(workspace, &options),
         Verb::Instructions { record } => instructions::run(workspace, record),
+        Verb::Pages { name } => pages::run(workspace, name.as_deref().unwrap_or_default()),
         Verb::Soak { name } => soak::run(workspace, &name.join(" ")),
     }
 }
@@ -143,6 +150,7 @@ mod tests {
         for line in [
             "demo --check",
             "soak fleet of workers",
+            "pages who-may",
             "dist --check --target aarch64-unknown-linux-musl",
             "bench engine --only http1,grpc --rounds 3 --baseline /proc/self/exe",
             "bench services --only gateway,listings --seconds 3 --write",
