@@ -103,15 +103,17 @@ fn the_servers_of_postgresql_are_one_target_with_those_that_ended() {
     let mut observer = ProcessObserver::new("db", ProcessRef::Port(cluster.port()));
     assert!(value(&observer.sample(at(0)), "processes").unwrap() > 3.0);
     let work = "SELECT count(DISTINCT md5(i::text)) FROM generate_series(1, 20000) i";
-    // The connection is over each time, and so is the process that served it, or it is about to be.
-    let missed: Vec<(u64, f64)> = (1..=100)
-        .filter_map(|second| {
+    let mut cpu: Vec<f64> = (1..=100)
+        .map(|second| {
             cluster.sql("postgres", work).unwrap();
-            let cpu = value(&observer.sample(at(second)), "cpu")?;
-            (cpu < 0.01).then_some((second, cpu))
+            value(&observer.sample(at(second)), "cpu").unwrap_or_default()
         })
         .collect();
-    assert_eq!(missed, [], "of (second, CPU) too little is seen");
+    cpu.extend(value(&observer.sample(at(101)), "cpu"));
+    // The connection is over each time, and so is the process that served it. Where it has ended and the main process does not know
+    // that yet, the next sample has its CPU.
+    let missed: Vec<&[f64]> = cpu.windows(2).filter(|pair| pair[0] < 0.01 && pair[1] < 0.02).collect();
+    assert!(missed.is_empty(), "too little CPU is seen: {missed:?} of {cpu:?}");
 }
 
 #[test]

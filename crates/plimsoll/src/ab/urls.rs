@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use conduct::failure::{CommandResult, Failure};
+use evidence::visible;
 use workload::address::Origin;
 use workload::experiment::Arm;
+use workload::redact::shown_address;
 
 /// What each version is sent, unless another rate is asked for.
 pub(super) const USUAL_RATE: &str = "50/s";
@@ -75,7 +77,9 @@ fn split(url: &str) -> CommandResult<(String, String)> {
     let after_scheme = ["http://", "https://"].iter().find_map(|scheme| url.strip_prefix(scheme));
     let Some(rest) = after_scheme else {
         return Err(Failure::usage(anyhow!(
-            "`{url}` is no URL: two versions that run already are compared by `plimsoll ab URL_A URL_B`"
+            "`{}` is not a URL: two versions that run already are compared by `plimsoll ab URL_A URL_B`, run files by `plimsoll \
+             compare BEFORE AFTER`",
+            visible(&shown_address(url))
         )));
     };
     let path = rest.find('/').map_or("/", |at| &rest[at..]);
