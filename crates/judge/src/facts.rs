@@ -65,6 +65,8 @@ pub(crate) struct Facts<'a> {
     /// Whether anything but the generator was observed.
     pub(crate) has_observed_targets: bool,
     pub(crate) figures: Figures,
+    /// How many requests a script made, if none of them could be sent.
+    pub(crate) unsent_requests: Option<u64>,
     pub(crate) generator: Generator,
     /// The processes that offered the load, where those were others.
     pub(crate) workers: Workers,
@@ -151,6 +153,7 @@ impl<'a> Facts<'a> {
             schema_version: run.manifest().schema_version,
             stalls_hide_requests: disturbed.hides_any(),
             has_observed_targets: run.series().iter().any(|s| &*s.target != SeriesKey::GENERATOR),
+            unsent_requests: crate::verdict::unsent_requests(run, &figures)?,
             figures,
             generator,
             observer_notices: observers::notices(run)?,

@@ -109,6 +109,9 @@ fn parsed<T>(
     let text = String::from_utf8(bytes).map_err(|error| whole(format!("not UTF-8: {error}")))?;
     let issues = Issues::new(&file, &text);
     let (table, syntax) = DeTable::parse_recoverable(&text);
+    if !syntax.is_empty() && text.trim_start().starts_with('{') {
+        return Err(whole(JSON.to_owned()));
+    }
     if !syntax.is_empty() && is_yaml(path, &text) {
         return Err(whole(YAML.to_owned()));
     }
@@ -129,6 +132,8 @@ fn parsed<T>(
     resolved.ok_or_else(|| whole("it cannot be used".to_owned()))
 }
 
+const JSON: &str = "it is JSON, and plans are TOML: `plimsoll new` makes a plan of an OpenAPI description or a HAR, `plimsoll help plan` \
+                    describes plans";
 const YAML: &str = "it is YAML, and plans are TOML: `plimsoll new URL` writes one to begin with, `plimsoll help plan` describes it";
 
 /// What to write instead, where the line with the error has what TOML writes in another way.

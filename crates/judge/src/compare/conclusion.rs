@@ -142,7 +142,7 @@ fn next_runs(findings: &[SidedFinding], refusals: &[Refusal]) -> Vec<String> {
     }
     steps.push(
         "At least 6 pairs of runs in random order (AB or BA, by coin toss), with the target restarted and its data reset \
-         before each run, and the same seed for both runs of a pair."
+         before each run, and the same seed for both runs of a pair: `plimsoll ab PLAN --a COMMAND --b COMMAND` makes them."
             .to_owned(),
     );
     steps.push(

@@ -19,7 +19,7 @@ const READ_BY_TICKS: [&str; 2] = ["vus", "vus_max"];
 /// The beginning of the names of metrics whose values are of single requests.
 pub(super) const OF_REQUESTS: &str = "http_req";
 /// k6's rate of requests that failed.
-const REQUESTS_FAILED: &str = "http_req_failed";
+pub(crate) const REQUESTS_FAILED: &str = "http_req_failed";
 /// k6's tag of whether a request succeeded: `true` or `false`.
 const EXPECTED_RESPONSE: &str = "expected_response";
 /// The default of k6's time limit of a request.

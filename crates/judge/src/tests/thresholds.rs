@@ -245,3 +245,18 @@ fn times_of_failed_requests_do_not_meet_a_threshold() {
       400 µs over 6,000 observations: between 400 µs and 58.8 s, against < 50 ms.
     ");
 }
+
+#[test]
+fn a_script_of_which_no_request_was_sent_fails() {
+    let mut run = TestRun::new();
+    for second in 10..70 {
+        run.run.add_to_metric(&key("http_req_failed", MetricKind::Rate), second, 1.0);
+        run.run.add_to_metric(&key("http_req_duration", MetricKind::Trend), second, 0.0);
+    }
+    let said = "FAIL: Nothing succeeded: none of 60 requests of the script could be sent.";
+    assert_eq!(run.verdict().lines().next(), Some(said));
+    let run = asked(run, "http_req_duration", P95, Bound(Comparison::Below, 50.0));
+    assert_eq!(run.verdict().lines().next(), Some(said));
+    let sent = TestRun::new().offer("steady", "list", Load { failed: 1, ..Load::ok(0) });
+    assert!(!sent.verdict().contains("could be sent"), "{}", sent.verdict());
+}

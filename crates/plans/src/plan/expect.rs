@@ -11,6 +11,10 @@ use workload::template::Template;
 /// Read `expect` of a step.
 pub(super) fn read(reader: &mut StepReader<'_, '_>, protocol: StepProtocol) -> Option<Expect> {
     let Some(item) = reader.section.get("expect") else { return Some(Expect::default()) };
+    if !item.is_table() {
+        item.wrong("`expect` takes a table, such as `expect = { status = 200 }`");
+        return None;
+    }
     let section = item.section("`expect`")?;
     let status = read_status(&section);
     let grpc_status = read_codes(&section);

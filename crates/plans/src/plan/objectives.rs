@@ -101,6 +101,10 @@ struct WrittenObjective<'a> {
 
 impl<'a> WrittenObjective<'a> {
     fn read(item: &Item<'a>) -> Option<WrittenObjective<'a>> {
+        if item.is_array() {
+            item.wrong("an objective is one text with a name of its own: `fast = \"p95 < 200ms\"`");
+            return None;
+        }
         if !item.is_table() {
             return Some(WrittenObjective { text: item.text()?, span: item.span(), abort_after: None });
         }

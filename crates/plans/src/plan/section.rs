@@ -170,11 +170,15 @@ impl<'a> Section<'a> {
 }
 
 /// Keys as other tools have them, and what is written here.
-const OF_OTHER_TOOLS: [(&[&str], &str); 6] = [
+const OF_OTHER_TOOLS: [(&[&str], &str); 7] = [
     (&["steps", "requests"], "steps belong to a scenario: `[[scenarios.steps]]`"),
     (&["thresholds", "slo", "slos"], "write `[objectives]`, such as `fast = \"p95(all) < 50ms\"`"),
     (&["capture", "captures"], "write `extract`, such as `extract = { token = \"$.token\" }`"),
     (&["check", "checks", "assert", "asserts"], "write `expect`, such as `expect = { status = 200 }`"),
+    (
+        &["users", "concurrency", "threads", "clients"],
+        "write `vus`, such as `executor = \"constant-vus\"` with `vus = 5`",
+    ),
     (&["sleep", "pause", "wait"], "write `think` in a step, such as `think = \"1s\"`"),
     (&["query", "params"], "write it in the URL: `get = \"${NAME.url}/path?key=value\"`"),
 ];

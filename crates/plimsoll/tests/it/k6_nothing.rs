@@ -62,6 +62,7 @@ fn a_run_in_which_no_request_can_be_sent_fails_and_names_the_variable() {
         export default function () { http.get(`${__ENV.ADDRESS}/x`); http.get(`${__ENV.BASE}/y`.slice(0, 3)); }";
     let (_, ran) = run_at(DEAD, script, &[]);
     ran.exits_with(3).stderr_contains(&["no request could be sent (`undefined/x`): ", "`-e ADDRESS=…`"]);
+    ran.stdout_contains(&["FAIL", "Nothing succeeded: none of 6 requests of the script could be sent."]);
     assert!(!ran.stderr.contains("`-e BASE=…`"), "{}", ran.stderr);
     run_at(DEAD, script, &["--k6-exit-codes"]).1.exits_with(0).stderr_contains(&["no request could be sent"]);
     let (_, by_workers) = run_at(DEAD, script, &["--workers", "2"]);

@@ -72,7 +72,9 @@ fn objectives(comparison: &Comparison) -> Option<Section> {
     let differing = comparison.objectives.iter().filter(|of| of.differs()).count();
     let note = match differing {
         0 => "the same verdicts in each run".to_owned(),
-        differing => format!("{differing} of {} with different verdicts", comparison.objectives.len()),
+        differing => {
+            format!("{differing} of {} without the same verdict in each run", comparison.objectives.len())
+        }
     };
     let section = || Section::new("objectives", "Objectives", vec![Block::Table(table)]).with_note(note);
     (!comparison.objectives.is_empty()).then(section)
@@ -104,8 +106,13 @@ fn largest(comparison: &Comparison) -> Option<Section> {
         ParagraphKind::Plain,
         format!("{}: no endpoint differs by 5 %.", comparison.alike.join(", ")),
     );
-    let basis = "Of each measure the endpoint that differs most between these runs. One run of each does not show whether it \
-                 would differ again, nor what caused the difference.";
+    let basis = match comparison.largest.is_empty() {
+        true => "One run of each does not exclude a difference.",
+        false => {
+            "Of each measure the endpoint that differs most between these runs. One run of each does not show whether it would \
+             differ again, nor what caused the difference."
+        }
+    };
     let mut blocks = Vec::new();
     blocks.extend((!comparison.largest.is_empty()).then_some(Block::Table(table)));
     blocks.extend((!comparison.alike.is_empty()).then_some(alike));
