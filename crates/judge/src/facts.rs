@@ -153,7 +153,7 @@ impl<'a> Facts<'a> {
             schema_version: run.manifest().schema_version,
             stalls_hide_requests: disturbed.hides_any(),
             has_observed_targets: run.series().iter().any(|s| &*s.target != SeriesKey::GENERATOR),
-            unsent_requests: crate::verdict::unsent_requests(run, &figures)?,
+            unsent_requests: measure::unsent_requests(run, &figures)?,
             figures,
             generator,
             observer_notices: observers::notices(run)?,

@@ -20,7 +20,7 @@ mod values;
 
 pub(crate) use completions::RateMeasurement;
 pub(crate) use family::{Tested, correct_violations, family_confidence};
-pub(crate) use metric::REQUESTS_FAILED;
+pub(crate) use metric::unsent_requests;
 pub(crate) use shares::{ShareMeasurement, WrongSide};
 pub(crate) use source::{MeasureSource, Readings};
 pub(crate) use stalls::DisturbedTime;

@@ -1,12 +1,10 @@
 //! The verdict on the whole run, and its exit code.
 
-use evidence::run::ReadError;
-use evidence::{Claim, Finding, Judgement, Key, Missing, Run, Severity, Verdict};
+use evidence::{Claim, Finding, Judgement, Key, Missing, Severity, Verdict};
 use figures::{Figures, Row};
 
 use crate::claims;
 use crate::facts::Facts;
-use crate::measure::REQUESTS_FAILED;
 use crate::rule::AffectedClaims;
 use crate::rules::functional_failure_phase::most_frequent_failure;
 use crate::rules::iterations_threw::Exceptions;
@@ -143,20 +141,6 @@ fn invalidating(findings: &[Finding]) -> Option<&Finding> {
 }
 
 /// That nothing succeeded, if so: that is a failure whatever was asked. Neither did a script whose every iteration threw.
-/// How many requests a script made, if none of them could be sent: k6 counts them as failed, and no target as received.
-///
-/// # Errors
-/// [`ReadError`] when the evidence cannot be read.
-pub(crate) fn unsent_requests(run: &dyn Run, figures: &Figures) -> Result<Option<u64>, ReadError> {
-    let (mut made, mut failed) = (0, 0);
-    for (id, _) in run.metrics().iter().filter(|(_, key)| *key.name == *REQUESTS_FAILED) {
-        let sums = run.metric(*id, run.whole())?;
-        (made, failed) = (made + sums.count, failed + sums.nonzero);
-    }
-    let has_sent = figures.endpoints().any(|row| row.ok.count() + row.failed_by_target() > 0);
-    Ok((made > 0 && made == failed && !has_sent).then_some(made))
-}
-
 /// How many arrivals were dropped, where that is more than 1 %: what is measured is of the others.
 fn never_sent(figures: &Figures) -> Option<String> {
     let of_load = figures.scenario_phases.iter().filter(|row| !Key::is_beside_load(&row.key.phase));

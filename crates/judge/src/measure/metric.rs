@@ -3,6 +3,7 @@
 use evidence::metric::{MetricId, MetricSums};
 use evidence::run::ReadError;
 use evidence::{Metric, Run, Seconds};
+use figures::Figures;
 use workload::{Comparison, MetricMeasure, MetricStatistic, Objective};
 
 use super::source::MeasureSource;
@@ -19,7 +20,7 @@ const READ_BY_TICKS: [&str; 2] = ["vus", "vus_max"];
 /// The beginning of the names of metrics whose values are of single requests.
 pub(super) const OF_REQUESTS: &str = "http_req";
 /// k6's rate of requests that failed.
-pub(crate) const REQUESTS_FAILED: &str = "http_req_failed";
+const REQUESTS_FAILED: &str = "http_req_failed";
 /// k6's tag of whether a request succeeded: `true` or `false`.
 const EXPECTED_RESPONSE: &str = "expected_response";
 /// The default of k6's time limit of a request.
@@ -199,6 +200,20 @@ pub(super) fn of_failed_requests(
         }
     }
     Ok(failed + untold.min(all_failed))
+}
+
+/// How many requests a script made, if none of them could be sent: k6 counts them as failed, and no target as received.
+///
+/// # Errors
+/// [`ReadError`] when the evidence cannot be read.
+pub(crate) fn unsent_requests(run: &dyn Run, figures: &Figures) -> Result<Option<u64>, ReadError> {
+    let (mut made, mut failed) = (0, 0);
+    for (id, _) in run.metrics().iter().filter(|(_, key)| *key.name == *REQUESTS_FAILED) {
+        let sums = run.metric(*id, run.whole())?;
+        (made, failed) = (made + sums.count, failed + sums.nonzero);
+    }
+    let has_sent = figures.endpoints().any(|row| row.ok.count() + row.failed_by_target() > 0);
+    Ok((made > 0 && made == failed && !has_sent).then_some(made))
 }
 
 /// How many milliseconds stalls can have added to all values together.
