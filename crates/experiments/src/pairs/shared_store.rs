@@ -113,7 +113,7 @@ fn is_store_address(value: &str) -> bool {
     value.split_once(':').is_some_and(|(scheme, _)| SCHEMES.contains(&scheme.to_ascii_lowercase().as_str()))
 }
 
-/// The server of an address: databases of one server share it. The whole value where it is no address.
+/// The server of an address: databases of one server share it. The whole value where it is not an address.
 fn server(value: &str) -> String {
     let Some((_, rest)) = value.split_once("://") else { return value.to_owned() };
     let authority = rest.split(['/', '?']).next().unwrap_or(rest);

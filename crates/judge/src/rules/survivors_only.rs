@@ -18,8 +18,8 @@ pub(crate) const RULE: Rule = Rule {
             with the time until they failed, which is 0 where nothing was sent: it is invalid where it would have \
             another result if they were infinitely slow.",
     affects: "objectives on `avg`, `min` and `max` of times, and thresholds on the times of requests",
-    why: "A number about successes contains nothing about failures, and the time until a request failed is no \
-          response time.",
+    why: "A number about successes contains nothing about failures, and the time until a request failed is not \
+          a response time.",
     next: "State a quantile, which counts failures, and a bound on `error_rate` beside it.",
     affected: AffectedClaims::Named,
     check: Check::Run(check),

@@ -31,7 +31,7 @@ fn a_rule_is_explained_in_full() {
       objectives on `avg`, `min` and `max` of times, and thresholds on the times of requests
 
     Why it matters
-      A number about successes contains nothing about failures, and the time until a request failed is no response time.
+      A number about successes contains nothing about failures, and the time until a request failed is not a response time.
 
     What to do
       State a quantile, which counts failures, and a bound on `error_rate` beside it.

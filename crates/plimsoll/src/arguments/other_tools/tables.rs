@@ -83,7 +83,7 @@ pub(super) const ONE_HYPHEN: [(&str, &str); 15] = [
     ("max-workers", "-c NUMBER"),
     ("targets", "--targets FILE"),
     ("insecure", "--insecure"),
-    ("plaintext", "HOST:PORT, which is cleartext,"),
+    ("plaintext", "HOST:PORT"),
     ("http2", "--http2"),
     ("h2", "--http2"),
     ("output", "-o FILE"),
