@@ -105,7 +105,7 @@ impl WideningCause {
             WideningCause::DroppedCap => "dropped: VU limit",
             WideningCause::Dropped => "dropped for a reason that is not recorded",
             WideningCause::Cut => "cancelled or unfinished",
-            WideningCause::FailedInMetric => "of requests that failed",
+            WideningCause::FailedInMetric => "values of failed requests",
             WideningCause::AtBound => "within 0.1 % of the bound",
             WideningCause::Unread => "missing in the import, not readable or contradicted",
         }

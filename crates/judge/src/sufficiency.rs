@@ -38,6 +38,12 @@ impl ExpectedObservations {
     pub fn are_too_few(&self) -> bool {
         self.expected.zip(self.needed).is_some_and(|(expected, needed)| expected < needed)
     }
+
+    /// Whether it will have enough, and less than twice that: a few requests beyond the bound leave it undecided.
+    pub fn are_hardly_enough(&self) -> bool {
+        !self.are_too_few()
+            && self.expected.zip(self.needed).is_some_and(|(expected, needed)| expected < 2 * needed)
+    }
 }
 
 /// The observations of every objective of `workload`, in the plan's order.

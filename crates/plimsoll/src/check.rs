@@ -99,6 +99,9 @@ fn add_objectives(text: &mut TerminalText, workload: &Workload) {
     for warning in too_few::warnings(&expected).chain(too_few::reversed(workload)) {
         text.line("").line(warning);
     }
+    for objective in expected.iter().filter(|objective| objective.are_hardly_enough()) {
+        text.line("").line(too_few::hardly_enough(objective));
+    }
     for (objective, offered) in expected.iter().filter_map(|o| Some((o, o.offered_below?))) {
         text.line("").line(format_args!(
             "warning: `{}` cannot be met: it asks for more completions a second than the {} that the plan offers",
@@ -108,7 +111,7 @@ fn add_objectives(text: &mut TerminalText, workload: &Workload) {
     }
 }
 
-/// `900, needs 590: 40 s at this rate`.
+/// `900, needs at least 590: 40 s at this rate`.
 fn observations(objective: &ExpectedObservations) -> String {
     let expected = match objective.expected {
         _ if !objective.is_about_requests => return "not about requests".to_owned(),
@@ -119,9 +122,9 @@ fn observations(objective: &ExpectedObservations) -> String {
     match (objective.needed, objective.time_needed) {
         (Some(needed), Some(time)) => {
             let pace = if objective.is_at_most { "or longer" } else { "at this rate" };
-            format!("{expected}, needs {}: {} {pace}", number::count(needed), duration(time))
+            format!("{expected}, needs at least {}: {} {pace}", number::count(needed), duration(time))
         }
-        (Some(needed), None) => format!("{expected}, needs {}", number::count(needed)),
+        (Some(needed), None) => format!("{expected}, needs at least {}", number::count(needed)),
         (None, _) if objective.allows_none => format!("{expected}, none of which may be beyond its bound"),
         (None, _) => expected,
     }

@@ -174,7 +174,7 @@ impl RunKind for ScriptRun<'_> {
         sealed.completed()?;
         self.torn_down?;
         policy::note_violated(&judged.judgement);
-        let own = own.or_else(|| unsent::verdict(&self.loaded, self.arguments));
+        unsent::note(&self.loaded, self.arguments);
         let code = outcome.exit_code(&judged.judgement, listener.interrupted(), own);
         if is_undecided && code == 0 {
             screen::note(outputs::OF_K6);

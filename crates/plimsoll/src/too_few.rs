@@ -13,6 +13,17 @@ pub(crate) fn warnings(expected: &[ExpectedObservations]) -> impl Iterator<Item 
     too_few.map(|objective| format!("warning: `{}` {}", visible(&objective.name), warning(objective)))
 }
 
+/// That an objective is decided only if hardly any request misses its bound.
+pub(crate) fn hardly_enough(objective: &ExpectedObservations) -> String {
+    format!(
+        "note: `{}` gets {} requests and needs {} if none misses its bound; a few that do, or a pause of the machine, leave it \
+         undecided: plan twice as many",
+        visible(&objective.name),
+        number::count(objective.expected.unwrap_or(0)),
+        number::count(objective.needed.unwrap_or(0))
+    )
+}
+
 /// Which objectives ask for times or failures above a bound, which are usually meant the other way round.
 pub(crate) fn reversed(workload: &Workload) -> impl Iterator<Item = String> {
     let is_of_times = |measure: &Measure| {
@@ -46,7 +57,7 @@ fn warning(objective: &ExpectedObservations) -> String {
     };
     let stays = if expected < least { "will stay" } else { "may stay" };
     format!(
-        "{stays} undecided: it gets {count} requests and needs about {needed}, even if none misses its bound; {longer}"
+        "{stays} undecided: it gets {count} requests and needs at least {needed}, even if none misses its bound; {longer}"
     )
 }
 

@@ -3,8 +3,9 @@
 use evidence::{Finding, RuleId, Severity};
 
 use crate::facts::{Facts, MeasuredObjective};
+use crate::measure::ShareMeasurement;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
-use crate::shares::{BeyondCounts, ShareAnswer, ShareQuestion};
+use crate::shares::{BeyondCounts, ShareAnswer, ShareDecision, ShareQuestion};
 use figures::PhaseWindow;
 use figures::number::{self, brief};
 
@@ -42,14 +43,14 @@ fn finding(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Option<Findin
     }
     let slow = share.question.slow_changes_s();
     let mut what = format!(
-        "Between {} and {} of {} {}s miss the bound (limits at {}, effective sample size {}); {} may. {}",
+        "Between {} and {} of {} {}s miss the bound ({} confidence); {} may. {}{}",
         brief::percent(decision.limits.lower),
         brief::percent(decision.limits.upper),
         brief::count(share.question.counts.arrivals),
         measured.thing(),
         brief::percent(share.question.confidence),
-        brief::sample_size(decision.effective_sample),
         brief::percent(share.question.allowed),
+        why_so_few(measured, share),
         enough(facts, measured, &share.question)
     );
     if let Some(slow) = slow {
@@ -71,6 +72,30 @@ fn finding(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Option<Findin
     };
     let finding = RULE.finding(Severity::Inconclusive, measured.scope(), what);
     Some(with_figures(Finding { next: next.to_owned(), ..finding }, &figures))
+}
+
+/// How many independent arrivals they amount to, and why not all: `The 480 count as 56 independent ones: … `.
+fn why_so_few(measured: &MeasuredObjective<'_>, share: &ShareMeasurement) -> String {
+    let ShareDecision { design_effect, effective_sample, .. } = share.decision;
+    let question = &share.question;
+    if design_effect < 1.1 || question.counts.arrivals == 0 {
+        return String::new();
+    }
+    let thing = measured.thing();
+    let why = if (design_effect - question.assumed_effect).abs() < 0.01 * design_effect {
+        format!(
+            "{} {thing}s count as one until a run shows how much those that miss the bound cluster",
+            brief::sample_size(design_effect)
+        )
+    } else {
+        format!("{thing}s that are close in time resemble each other")
+    };
+    let all = brief::count(question.counts.arrivals);
+    let independent = match effective_sample {
+        ..1.5 => "one".to_owned(),
+        some => format!("{} independent ones", brief::sample_size(some)),
+    };
+    format!("The {all} count as {independent}: {why}. ")
 }
 
 /// Whether the observed share is allowed, and what is unknown would be too much.
@@ -98,21 +123,30 @@ fn length(seconds: f64) -> String {
     }
 }
 
+/// A run that has just the sample that decides it decides it in half of the cases, since the observed share varies from run
+/// to run. This many times the sample decides it in 80 %: ((z₀.₉₅ + z₀.₈) ÷ z₀.₉₅)², J. Cohen, "Statistical Power Analysis
+/// for the Behavioral Sciences", 1988, section 6.4.
+const SAMPLE_FOR_POWER: f64 = 2.3;
+
 /// How long a run would be enough, and how many that are.
 fn enough(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, question: &ShareQuestion) -> String {
     let thing = measured.thing();
-    match question.arrivals_needed() {
+    let (condition, decides, times) = match question.counts.most {
+        0 => ("If again none misses it", "decide it", 1.0),
+        _ => ("If the share stays as it is", "decide it in about four of five runs", SAMPLE_FOR_POWER),
+    };
+    match question.arrivals_needed().map(|needed| (needed as f64 * times).ceil() as u64) {
         Some(needed) => {
             let had_s = measured_s(facts, measured);
             let needed_s = had_s * needed as f64 / question.counts.arrivals.max(1) as f64;
             let needed = brief::count(needed);
             match had_s > 0.0 && question.counts.arrivals > 0 {
                 true => format!(
-                    "If the share stays as it is, {} at this rate instead of {} would decide it ({needed} {thing}s).",
+                    "{condition}, {} at this rate instead of {} ({needed} {thing}s) would {decides}.",
                     length(needed_s),
                     length(had_s)
                 ),
-                false => format!("If the share stays as it is, {needed} {thing}s would decide it."),
+                false => format!("{condition}, {needed} {thing}s would {decides}."),
             }
         }
         None if is_open_without_more(question) => {
@@ -142,10 +176,12 @@ mod tests {
             finding.clone()
         };
         let none = finding(0, "error_rate(list) < 0.1%");
-        assert!(none.what.contains(" at this rate instead of 1 min would decide it ("), "{}", none.what);
+        assert!(none.what.contains("If again none misses it, "), "{}", none.what);
+        assert!(none.what.contains(" at this rate instead of 1 min ("), "{}", none.what);
         assert_eq!(none.next, "Run longer, or offer a higher rate.");
         let some = finding(1, "error_rate(list) < 34%");
         assert_eq!(some.next, RULE.next, "{}", some.what);
+        assert!(some.what.contains(" in about four of five runs."), "{}", some.what);
     }
 
     #[test]

@@ -239,7 +239,7 @@ fn times_of_failed_requests_do_not_meet_a_threshold() {
     insta::assert_snapshot!(run(2, 98).verdict(), @r"
     INVALID: 1 of 2 thresholds is not answered by this evidence: http_req_duration 1. 1 is not decided: http_req_duration 2.
     INVALID http_req_duration 1
-      0 µs over 6,000 observations: 0 of 6,000 took 50 ms or longer; the true share is 0 % to 98.8 %, and 5 % is allowed (95 % confidence, effective sample size 700; 5,880 of requests that failed count as unknown).
+      0 µs over 6,000 observations: 0 of 6,000 took 50 ms or longer; the true share is 0 % to 98.8 %, and 5 % is allowed (95 % confidence, effective sample size 700; 5,880 values of failed requests count as unknown).
       Q3 survivors-only (invalid): 5,880 of 6,000 values of `http_req_duration` are of requests that failed, which k6 counts with the time until they failed: 0 where nothing was sent.
     INCONCLUSIVE http_req_duration 2
       400 µs over 6,000 observations: between 400 µs and 58.8 s, against < 50 ms.

@@ -64,6 +64,7 @@ impl Layer {
                 layer.notes.push(format!("There is no option `{key}`; it has no effect"));
             }
         }
+        layer.notes.extend(unknown_fields_of_stages(value));
         Ok(layer)
     }
 
@@ -119,4 +120,28 @@ impl Options {
             || self.stages.is_some()
             || self.scenarios.is_some()
     }
+}
+
+/// A note for each field of a stage that has no effect. k6 leaves out a stage without a duration, and so one of which the name is
+/// misspelt.
+fn unknown_fields_of_stages(options: &Value) -> Vec<String> {
+    let scenarios = options.get("scenarios").and_then(Value::as_object);
+    let scenarios =
+        scenarios.into_iter().flatten().map(|(name, of)| (format!("scenarios.{name}.stages"), of));
+    let lists = std::iter::once(("stages".to_owned(), options)).chain(scenarios);
+    let stages = lists.flat_map(|(path, of)| {
+        let stages = of.get("stages").and_then(Value::as_array).into_iter().flatten();
+        stages.enumerate().map(move |(at, stage)| (format!("{path}[{at}]"), stage))
+    });
+    let is_known = |key: &str| ["duration", "target"].iter().any(|known| key.eq_ignore_ascii_case(known));
+    stages
+        .flat_map(|(path, stage)| {
+            let keys = stage.as_object().into_iter().flat_map(|fields| fields.keys());
+            keys.filter(|key| !is_known(key)).map(move |key| {
+                format!(
+                    "`{path}` has no option `{key}`; it has no effect: a stage has `duration` and `target`"
+                )
+            })
+        })
+        .collect()
 }

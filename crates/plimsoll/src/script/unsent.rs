@@ -3,17 +3,16 @@
 use std::collections::BTreeSet;
 
 use conduct::screen;
-use evidence::{Verdict, visible};
+use evidence::visible;
 use k6::LoadedScript;
 use workload::redact::shown_address;
 
 use crate::arguments::ScriptArguments;
 
-/// FAIL of a run in which none could be sent, none of any other. Where any could not, that is said with the variables that are not
-/// set.
-pub(super) fn verdict(loaded: &LoadedScript, arguments: &ScriptArguments) -> Option<Verdict> {
+/// Note that requests could not be sent, if any could not, with the variables that are not set.
+pub(super) fn note(loaded: &LoadedScript, arguments: &ScriptArguments) {
     let requests = loaded.script.requests();
-    let url = shown_address(requests.first_unsent()?);
+    let Some(url) = requests.first_unsent() else { return };
     let text = std::fs::read_to_string(&arguments.script).unwrap_or_default();
     let is_set = |name: &str| {
         let given = arguments.env.iter().any(|pair| pair.split('=').next() == Some(name));
@@ -25,10 +24,9 @@ pub(super) fn verdict(loaded: &LoadedScript, arguments: &ScriptArguments) -> Opt
         true => "the log says why".to_owned(),
         false => format!("the script reads variables that are not set: {}", unset.join(" ")),
     };
-    let has_sent = requests.has_sent();
-    let which = if has_sent { "some requests could not be sent" } else { "no request could be sent" };
-    screen::note(format_args!("{which} (`{}`): {next}", visible(&url)));
-    (!has_sent && !arguments.k6_exit_codes).then_some(Verdict::Fail)
+    let which =
+        if requests.has_sent() { "some requests could not be sent" } else { "no request could be sent" };
+    screen::note(format_args!("{which} (`{}`): {next}", visible(&shown_address(url))));
 }
 
 /// The variables that a script reads, each once.

@@ -46,12 +46,14 @@ fn each_objective_has_its_requests_and_what_it_needs() {
     1 min 10 s.
 
     objectives, with the requests that they will have by the schedule:
-      fast      900, needs 177: 12 s at this rate
-      tail      900, needs 897: 1 min at this rate
-      buy_tail  300, needs 8,985: 29 min 57 s at this rate
+      fast      900, needs at least 177: 12 s at this rate
+      tail      900, needs at least 897: 1 min at this rate
+      buy_tail  300, needs at least 8,985: 29 min 57 s at this rate
       rate      1,200
 
-    warning: `buy_tail` will stay undecided: it gets 300 requests and needs about 8,985, even if none misses its bound; plan 29 min 57 s at this rate, or a higher rate
+    warning: `buy_tail` will stay undecided: it gets 300 requests and needs at least 8,985, even if none misses its bound; plan 29 min 57 s at this rate, or a higher rate
+
+    note: `tail` gets 900 requests and needs 897 if none misses its bound; a few that do, or a pause of the machine, leave it undecided: plan twice as many
     ");
 }
 
@@ -82,31 +84,31 @@ cpu = "mean(cpu, target = web) < 0.5"
 "#,
     );
     insta::assert_snapshot!(printed, @r"
-        times       975, needs 177: 13 s at this rate
-        service     300, needs 897: 3 min at this rate
-        whole       100, needs 177: 18 s at this rate
-        errors      1,200, needs 2,990: 2 min 30 s at this rate
-        no_errors   1,200, none of which may be beyond its bound
-        good        1,200
-        good_lists  900
-        too_good    1,200
-        rate        300
-        checks      1,300, needs 2,990: 2 min 41 s at this rate
-        mean        975
-        cpu         not about requests
+          times       975, needs at least 177: 13 s at this rate
+          service     300, needs at least 897: 3 min at this rate
+          whole       100, needs at least 177: 18 s at this rate
+          errors      1,200, needs at least 2,990: 2 min 30 s at this rate
+          no_errors   1,200, none of which may be beyond its bound
+          good        1,200
+          good_lists  900
+          too_good    1,200
+          rate        300
+          checks      1,300, needs at least 2,990: 2 min 41 s at this rate
+          mean        975
+          cpu         not about requests
 
-      warning: `service` may stay undecided: it gets 300 requests and needs about 897, even if none misses its bound; plan 3 min at this rate, or a higher rate
+        warning: `service` may stay undecided: it gets 300 requests and needs at least 897, even if none misses its bound; plan 3 min at this rate, or a higher rate
 
-      warning: `whole` may stay undecided: it gets 100 requests and needs about 177, even if none misses its bound; plan 18 s at this rate, or a higher rate
+        warning: `whole` may stay undecided: it gets 100 requests and needs at least 177, even if none misses its bound; plan 18 s at this rate, or a higher rate
 
-      warning: `errors` may stay undecided: it gets 1,200 requests and needs about 2,990, even if none misses its bound; plan 2 min 30 s at this rate, or a higher rate
+        warning: `errors` may stay undecided: it gets 1,200 requests and needs at least 2,990, even if none misses its bound; plan 2 min 30 s at this rate, or a higher rate
 
-      warning: `checks` may stay undecided: it gets 1,300 requests and needs about 2,990, even if none misses its bound; plan 2 min 41 s at this rate, or a higher rate
+        warning: `checks` may stay undecided: it gets 1,300 requests and needs at least 2,990, even if none misses its bound; plan 2 min 41 s at this rate, or a higher rate
 
-      warning: `too_good` cannot be met: it asks for more completions a second than the 20.00/s that the plan offers
+        warning: `too_good` cannot be met: it asks for more completions a second than the 20.00/s that the plan offers
 
-      warning: `rate` cannot be met: it asks for more completions a second than the 5.000/s that the plan offers
-      ");
+        warning: `rate` cannot be met: it asks for more completions a second than the 5.000/s that the plan offers
+        ");
 }
 
 #[test]
@@ -119,9 +121,9 @@ fn of_virtual_users_the_number_is_unknown_and_what_is_needed_is_not() {
     insta::assert_snapshot!(printed, @r"
     mean      as many as virtual users, the target's speed or a data file make
     good      as many as virtual users, the target's speed or a data file make
-    fast      as many as virtual users, the target's speed or a data file make, needs 177
-    tail      as many as virtual users, the target's speed or a data file make, needs 897
-    buy_tail  as many as virtual users, the target's speed or a data file make, needs 8,985
+    fast      as many as virtual users, the target's speed or a data file make, needs at least 177
+    tail      as many as virtual users, the target's speed or a data file make, needs at least 897
+    buy_tail  as many as virtual users, the target's speed or a data file make, needs at least 8,985
     rate      as many as virtual users, the target's speed or a data file make
     ");
 }

@@ -315,7 +315,7 @@ fn times_of_refused_requests_do_not_pass_a_threshold() {
     folder.write("script.js", script);
     let base = format!("BASE=http://{}", target.addr());
     let ran = folder.plimsoll(&["run", "script.js", "-e", &base, "--quiet", "--evidence", "run.plimsoll"]);
-    ran.exits_with(0).stdout_contains(&["INCONCLUSIVE", "400 of requests that failed count as unknown"]);
+    ran.exits_with(0).stdout_contains(&["INCONCLUSIVE", "400 values of failed requests count as unknown"]);
     let refusals = ran.stderr.matches("WARN Request Failed").count();
     assert_eq!(refusals, 11, "ten, and one with the number of the others: {}", ran.stderr);
     ran.stderr_contains(&["390 more like this were left out"]);

@@ -43,7 +43,7 @@ pub(super) fn of(comparison: &Comparison) -> Document {
             verdict: Some(judgement.verdict),
             word: judgement.verdict.to_string(),
             answer: None,
-            because: judgement.because.clone(),
+            because: because(comparison),
             assumes: None,
             case: "comparison",
         },
@@ -51,6 +51,24 @@ pub(super) fn of(comparison: &Comparison) -> Document {
         sections,
         footer: "Made by Plimsoll from the runs' archives; the same archives always give the same report.",
         ..Document::default()
+    }
+}
+
+/// The largest known difference, then what may be concluded from it.
+fn because(comparison: &Comparison) -> String {
+    let because = &comparison.judgement.because;
+    match comparison.largest.first() {
+        Some(of) if !of.is_rough() => {
+            let [baseline, value] =
+                [of.baseline, of.value].map(|value| number::with_unit(Some(value), &of.unit));
+            let factor =
+                of.ratio.map_or_else(String::new, |ratio| format!(" ({})", format::factor(ratio, false)));
+            format!(
+                "{} of {}: {baseline} in A, {value} in {}{factor}. {because}",
+                of.measure, of.label, of.side
+            )
+        }
+        _ => because.clone(),
     }
 }
 
@@ -73,7 +91,10 @@ fn objectives(comparison: &Comparison) -> Option<Section> {
     let note = match differing {
         0 => "the same verdicts in each run".to_owned(),
         differing => {
-            format!("{differing} of {} without the same verdict in each run", comparison.objectives.len())
+            format!(
+                "{differing} of {} with verdicts that differ between the runs",
+                comparison.objectives.len()
+            )
         }
     };
     let section = || Section::new("objectives", "Objectives", vec![Block::Table(table)]).with_note(note);
@@ -83,6 +104,7 @@ fn objectives(comparison: &Comparison) -> Option<Section> {
 /// What differs most, where anything does.
 fn largest(comparison: &Comparison) -> Option<Section> {
     let several = comparison.phases.iter().filter(|phase| phase.is_measured).count() > 1;
+    let is_pair = comparison.sides.len() == 2;
     let row = |of: &LargestDifference| {
         let phase = if several { format!(" in {}", of.phase) } else { String::new() };
         let cell = |value: f64, is_rough: bool| {
@@ -91,16 +113,16 @@ fn largest(comparison: &Comparison) -> Option<Section> {
         };
         let factor = number::or_not_measured(of.ratio, |ratio| format::factor(ratio, of.is_rough()));
         let [baseline, value] = [cell(of.baseline, of.rough[0]), cell(of.value, of.rough[1])];
-        let cells = [of.measure.clone(), baseline, of.side.to_owned(), value, factor];
+        let side = (!is_pair).then(|| of.side.to_owned());
+        let cells = [of.measure.clone(), baseline].into_iter().chain(side).chain([value, factor]);
         Row::new(format!("{}{phase}", of.label), cells)
     };
-    let columns = [
-        Column::words("measure", 0),
-        Column::new("A", 0),
-        Column::words("run", 0),
-        Column::new("there", 0),
-        Column::new("÷ A", 0),
-    ];
+    let others = match is_pair {
+        true => vec![Column::new("B", 0)],
+        false => vec![Column::words("run", 0), Column::new("its value", 0)],
+    };
+    let columns = [Column::words("measure", 0), Column::new("A", 0)];
+    let columns = columns.into_iter().chain(others).chain([Column::new("÷ A", 0)]);
     let table = Table::of_columns("endpoint", columns, comparison.largest.iter().map(row));
     let alike = Block::text(
         ParagraphKind::Plain,

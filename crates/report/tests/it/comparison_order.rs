@@ -30,14 +30,14 @@ fn an_objective_that_one_run_met_and_another_did_not_comes_before_everything_els
     let comparison = compared(&judgement);
     let brief = |of: &Comparison| forms::terminal(of, Style::Plain, 80, Detail::Brief);
     insta::assert_snapshot!(between(&brief(&comparison), "Objectives", "Largest"), @r"
-    Objectives  1 of 2 without the same verdict in each run
+    Objectives  1 of 2 with verdicts that differ between the runs
     objective               claim             A             B
     fast       p95(claim) < 5.5ms  PASS 5.00 ms  FAIL 6.00 ms
     steady     p95(claim) < 5.5ms  PASS 5.00 ms  PASS 5.00 ms
     ");
     judgement.objectives[1].pop();
     insta::assert_snapshot!(between(&brief(&compared(&judgement)), "Objectives", "Largest"), @r"
-    Objectives  1 of 2 without the same verdict in each run
+    Objectives  1 of 2 with verdicts that differ between the runs
     objective               claim             A                B
     fast       p95(claim) < 5.5ms  PASS 5.00 ms  not in its plan
     steady     p95(claim) < 5.5ms  PASS 5.00 ms     PASS 5.00 ms

@@ -87,13 +87,13 @@ pub(crate) fn between<'p>(page: &'p str, from: &str, to: &str) -> &'p str {
 #[test]
 fn the_terminal_lays_two_runs_side_by_side() {
     insta::assert_snapshot!(forms::terminal(&small(Differences::Refused), Style::Plain, 100, Detail::Full), @r"
-    MEASURED  Two runs side by side: a description.
+    MEASURED  Error rate of claim: 0 % in A, 10.0 % in B. Two runs side by side: a description.
     A  a.plimsoll · demo · 2026-11-21T10:40:19Z · 10 s · killed at second 10 of 10
     B  b.plimsoll · demo · 2026-11-21T10:40:19Z · 10 s · killed at second 10 of 10
 
     Largest differences  one run each: no evidence of a change
-    endpoint  measure    A  run   there  ÷ A
-    claim      failed  0 %    B  10.0 %    –
+    endpoint  measure    A       B  ÷ A
+    claim      failed  0 %  10.0 %    –
       throughput: no endpoint differs by 5 %.
       Of each measure the endpoint that differs most between these runs. One run of each does not show
       whether it would differ again, nor what caused the difference.
@@ -169,16 +169,16 @@ fn markdown_lays_two_runs_side_by_side() {
     insta::assert_snapshot!(document::markdown(&small(Differences::Refused).document()), @r#"
     ## 📏 MEASURED
 
-    Two runs side by side: a description.
+    Error rate of claim: 0 % in A, 10.0 % in B. Two runs side by side: a description.
 
     - **A** a.plimsoll · demo · 2026-11-21T10:40:19Z · 10 s · killed at second 10 of 10
     - **B** b.plimsoll · demo · 2026-11-21T10:40:19Z · 10 s · killed at second 10 of 10
 
     ### Largest differences (one run each: no evidence of a change)
 
-    | endpoint | measure | A | run | there | ÷ A |
-    | --- | --- | ---: | --- | ---: | ---: |
-    | claim | failed | 0 % | B | 10.0 % | – |
+    | endpoint | measure | A | B | ÷ A |
+    | --- | --- | ---: | ---: | ---: |
+    | claim | failed | 0 % | 10.0 % | – |
 
     throughput: no endpoint differs by 5 %.
 
@@ -295,9 +295,9 @@ fn the_largest_differences_are_before_the_findings() {
     let page = forms::terminal(&small(Differences::Allowed), Style::Plain, 100, Detail::Full);
     insta::assert_snapshot!(between(&page, "Largest differences", "Phase ramp"), @r"
     Largest differences  one run each: no evidence of a change
-    endpoint  measure         A  run     there      ÷ A
-    claim         p50   5.00 ms    B   6.00 ms   × 1.20
-    claim         p95  ~5.00 ms    B  ~6.00 ms  × ~1.20
+    endpoint  measure         A         B      ÷ A
+    claim         p50   5.00 ms   6.00 ms   × 1.20
+    claim         p95  ~5.00 ms  ~6.00 ms  × ~1.20
       throughput, failed: no endpoint differs by 5 %.
       Of each measure the endpoint that differs most between these runs. One run of each does not show
       whether it would differ again, nor what caused the difference.

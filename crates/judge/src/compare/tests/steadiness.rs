@@ -62,7 +62,7 @@ fn steal_on_either_side_is_stated_and_refuses_nothing() {
     };
     let (calm, noisy) = (stolen(0.001), stolen(0.03));
     insta::assert_snapshot!(between("S9", &calm, &noisy), @r"
-    inconclusive [0, 1] Only the other run's machine was noisy: other work may be the cause of a difference. Other work took the processor: other machines on the same hardware took 3 % of its processor time on average, and 3 % in the worst 10 s.
+    inconclusive [0, 1] Only the machine of `run` was noisy: other work may be the cause of a difference. Other work took the processor: other machines on the same hardware took 3 % of its processor time on average, and 3 % in the worst 10 s.
     caution [1] Other work took the processor: other machines on the same hardware took 3 % of its processor time on average, and 3 % in the worst 10 s.
     refusals: 0
     ");

@@ -13,8 +13,8 @@ pub(super) fn check(pair: &Pair<'_, '_>) -> Vec<Finding> {
             Severity::Caution,
             "Both machines were noisy: other work may be the cause of a difference.".to_owned(),
         ),
-        (Some(what), None) if new.facts.host.is_some() => one_sided("the baseline's", what),
-        (None, Some(what)) if base.facts.host.is_some() => one_sided("the other run's", what),
+        (Some(what), None) if new.facts.host.is_some() => one_sided(base, what),
+        (None, Some(what)) if base.facts.host.is_some() => one_sided(new, what),
         _ if pair.both().iter().any(|run| run.facts.host.is_none()) => finding(
             Severity::Info,
             "Whether other processes slowed a machine down is unknown: it was not observed on both sides."
@@ -24,9 +24,11 @@ pub(super) fn check(pair: &Pair<'_, '_>) -> Vec<Finding> {
     }
 }
 
-fn one_sided(whose: &str, noise: &str) -> Vec<Finding> {
-    let what =
-        format!("Only {whose} machine was noisy: other work may be the cause of a difference. {noise}");
+fn one_sided(noisy: &JudgedRun<'_>, noise: &str) -> Vec<Finding> {
+    let what = format!(
+        "Only the machine of `{}` was noisy: other work may be the cause of a difference. {noise}",
+        noisy.name
+    );
     vec![RULE.finding(Severity::Inconclusive, Scope::default(), what)]
 }
 

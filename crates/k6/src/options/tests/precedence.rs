@@ -121,6 +121,14 @@ fn what_has_no_effect_is_noted() {
     for option in ["foo", "linger", "localIPs", "noThresholds"] {
         assert_eq!(notes(json!({option: true}), Flags::default()), unknown(option));
     }
+    let misspelt = json!({"stages": [{"duraton": "1m", "target": 5}, {"Duration": "1m", "target": 5}]});
+    let of_stage =
+        "`stages[0]` has no option `duraton`; it has no effect: a stage has `duration` and `target`";
+    assert_eq!(notes(misspelt, Flags::default()), [of_stage]);
+    let ramp = json!({"executor": "ramping-vus", "stages": [{"duration": "1m", "target": 5, "rate": 1}]});
+    let of_scenario =
+        "`scenarios.a.stages[0]` has no option `rate`; it has no effect: a stage has `duration` and `target`";
+    assert_eq!(notes(json!({"scenarios": {"a": ramp}}), Flags::default()), [of_scenario]);
     let unsupported =
         json!({"httpDebug": "full", "paused": true, "ext": {"x": {}}, "cloud": {"projectID": 1}});
     assert_eq!(
