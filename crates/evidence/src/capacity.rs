@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::diagnosis::{Diagnosis, ResourceUse};
 use crate::experiment::{ExperimentEnd, ExperimentFinding};
 use crate::judgement::Verdict;
 
@@ -35,26 +36,6 @@ pub enum LevelVerdict {
     Open,
 }
 
-/// How near something of the target is to its limit.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ResourceUse {
-    /// What it is, such as `CPU of challenge`.
-    pub name: String,
-    /// The series that shows it.
-    pub series: String,
-    /// The mean of what is used.
-    pub used: f64,
-    /// How much there is.
-    pub limit: f64,
-}
-
-impl ResourceUse {
-    /// The used share of the limit.
-    pub fn share(&self) -> f64 {
-        self.used / self.limit
-    }
-}
-
 /// One probe.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CapacityProbe {
@@ -84,6 +65,9 @@ pub struct CapacityProbe {
     pub offered: f64,
     /// The share of requests that failed, 0 to 1.
     pub failed: f64,
+    /// Mean response time of the requests that were answered correctly, in ms.
+    #[serde(default)]
+    pub mean_ms: Option<f64>,
     /// Median response time of what the first objective is about, in ms.
     pub p50_ms: Option<f64>,
     /// 99th percentile of the same.
@@ -109,6 +93,7 @@ impl CapacityProbe {
             goodput: 0.0,
             offered: 0.0,
             failed: 0.0,
+            mean_ms: None,
             p50_ms: None,
             p99_ms: None,
             uses: Vec::new(),
@@ -215,15 +200,6 @@ pub struct OverloadAnswer {
     pub p95_ms: [Option<f64>; 2],
 }
 
-/// The resource that is at its limit where the objectives break.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LimitingResource {
-    /// The resource, as it is used at the level that breaks.
-    pub at_break: ResourceUse,
-    /// The used share at the lowest level of the grid.
-    pub share_below: f64,
-}
-
 /// Why the load was not raised further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -270,8 +246,9 @@ pub struct CapacityJudgement {
     pub hold: Option<HoldAnswer>,
     /// What happens beyond it.
     pub overload: Option<OverloadAnswer>,
-    /// What is at its limit; none: not found.
-    pub limit: Option<LimitingResource>,
+    /// What limits the service; none where no level breaks.
+    #[serde(default)]
+    pub diagnosis: Option<Diagnosis>,
     /// What limits the answer, the gravest first.
     pub findings: Vec<ExperimentFinding>,
     /// Why there are no more probes.

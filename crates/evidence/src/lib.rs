@@ -11,6 +11,7 @@ pub mod claim_share;
 pub mod comparison;
 pub mod coverage;
 pub mod delivered;
+pub mod diagnosis;
 pub mod exemplar;
 pub mod experiment;
 pub mod histogram;

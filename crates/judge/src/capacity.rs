@@ -5,8 +5,8 @@
 //! the verdict is made here.
 
 mod bimodal;
+mod bottleneck;
 mod grid;
-mod limits;
 mod margin;
 mod overload;
 mod probe;
@@ -124,7 +124,7 @@ pub fn judge_capacity(
         ceiling: rules.ceiling,
         slos: slos.collect(),
         levels: answer.levels.clone(),
-        limit: limits::limiting(&answer, &probes),
+        diagnosis: bottleneck::of(&answer, &probes),
         probes,
         hold,
         overload,

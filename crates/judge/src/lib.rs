@@ -11,6 +11,7 @@ mod backlog;
 pub mod capacity;
 mod claims;
 mod compare;
+pub mod diagnosis;
 mod effects;
 mod expectation;
 pub mod experiment;

@@ -2,6 +2,7 @@
 
 mod document;
 mod format;
+mod ledger;
 
 use evidence::capacity::{CapacityJudgement, ProbeStage};
 use serde::Serialize;

@@ -8,9 +8,9 @@ use workload::capacity::collapse_name;
 use workload::{Filter, Flow, Measure, Objective, Scenario, Statistic, Workload};
 
 use super::CapacityRules;
-use super::limits;
 use super::margin::{CLIP, Measured};
 use crate::compare::Side;
+use crate::diagnosis;
 use crate::experiment::warm_up::Cuts;
 use crate::measure::{self, MeasureSource, Readings, Value};
 
@@ -57,7 +57,6 @@ pub fn measure_probe(
         has_collapsed,
         unusable: why_unusable(&judged, figures),
         offered: offered(&workload, &phase),
-        uses: limits::uses(side.run, window.map_or_else(|| Window::new(&side.run.whole()), |w| w.window()))?,
         ..CapacityProbe::unmeasured(place.stage, place.level)
     };
     for slo in rules.slos {
@@ -68,6 +67,9 @@ pub fn measure_probe(
         Ok(known(&measure::value(&source, &asked(measure, filter))?.value))
     };
     probe.goodput = value(Measure::Goodput { within: None }, &of_phase)?.unwrap_or(0.0);
+    let window = window.map_or_else(|| Window::new(&side.run.whole()), |window| window.window());
+    probe.uses = diagnosis::uses(side.run, window, probe.goodput)?;
+    probe.mean_ms = value(Measure::ResponseTime(Statistic::Mean), &of_phase)?;
     if let Some(limit) = rules.proven_per_s.filter(|limit| probe.goodput > RATE_TOLERANCE * limit) {
         let why =
             format!("{:.0} requests/s are more than the generator can sustain ({limit:.0}/s)", probe.goodput);

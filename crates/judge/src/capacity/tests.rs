@@ -4,7 +4,8 @@ mod measured;
 
 use std::cell::RefCell;
 
-use evidence::capacity::{CapacityJudgement, CapacityProbe, Ceiling, LevelVerdict, ProbeStage, ResourceUse};
+use evidence::capacity::{CapacityJudgement, CapacityProbe, Ceiling, LevelVerdict, ProbeStage};
+use evidence::diagnosis::ResourceUse;
 use evidence::{ExperimentEnd, Verdict};
 use workload::{Objective, objective};
 
@@ -373,24 +374,28 @@ fn a_search_that_was_cut_short_is_judged_by_what_there_is() {
 }
 
 #[test]
-fn the_resource_at_its_limit_is_named_with_its_series() {
+fn a_resource_that_is_used_up_where_objectives_break_is_named_with_its_series() {
     let slos = [slo()];
     let rules = rules(&slos);
     let with_uses = |share: &dyn Fn(f64) -> f64| {
         let mut probes = made(&rules, &knee(300.0));
-        for probe in &mut probes {
+        for (at, probe) in probes.iter_mut().enumerate() {
+            let scatter = if at % 2 == 0 { 1.01 } else { 0.99 };
             let resource = |name: &str, used: f64| ResourceUse {
                 name: name.to_owned(),
                 series: name.to_owned(),
-                used,
+                used: used * scatter,
                 limit: 2.0,
+                wait_s: None,
             };
-            probe.uses = vec![resource("pool", 0.4), resource("cpu", 2.0 * share(probe.level))];
+            probe.uses = vec![resource("pool", 0.4), resource("cpu", 2.0 * share(probe.goodput))];
         }
-        judge_capacity(&rules, probes, None, ExperimentEnd::Complete).limit
+        judge_capacity(&rules, probes, None, ExperimentEnd::Complete).diagnosis.unwrap()
     };
-    let found = with_uses(&|level| (level / 310.0).min(1.0)).unwrap();
-    assert_eq!(found.at_break.series, "cpu");
-    assert!(found.at_break.share() > 0.9 && found.share_below < 0.9);
-    assert_eq!(with_uses(&|level| level / 900.0), None);
+    let found = with_uses(&|load| (load / 310.0).min(1.0));
+    assert_eq!(found.limit.as_deref(), Some("cpu"), "{found:?}");
+    let line = found.ledger.iter().find(|line| line.resource == "cpu").unwrap();
+    assert_eq!(line.series, "cpu");
+    assert!((line.demand_s.unwrap().mean / (2.0 / 310.0) - 1.0).abs() < 0.02, "{line:?}");
+    assert_eq!(with_uses(&|load| load / 900.0).limit, None);
 }

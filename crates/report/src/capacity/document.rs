@@ -3,7 +3,7 @@
 use evidence::Verdict;
 use evidence::capacity::{CapacityLevel, LevelVerdict, Recovery, shown_level};
 
-use super::{CapacitySummary, format};
+use super::{CapacitySummary, format, ledger};
 use crate::charts;
 use crate::document::{
     Block, Case, Cell, ChartBlock, Document, Mark, Paragraph, ParagraphKind, Row, Section, Table,
@@ -29,6 +29,7 @@ pub(super) fn of(search: &CapacitySummary) -> Document {
         sections: vec![
             plots(search),
             levels(search),
+            ledger::of(search),
             overload(search),
             Section::findings(&judgement.findings, "Nothing limits the answer."),
             Section::new("probes", "Probes", vec![Block::Table(probes(search))]),

@@ -1,8 +1,7 @@
 //! The words and numbers that all reports of a capacity search share.
 
 use evidence::capacity::{
-    CapacityJudgement, CapacityLevel, CapacitySlo, LevelVerdict, OverloadPart, Recovery, ResourceUse,
-    shown_level,
+    CapacityJudgement, CapacityLevel, CapacitySlo, LevelVerdict, OverloadPart, Recovery, shown_level,
 };
 
 use super::CapacitySummary;
@@ -62,19 +61,10 @@ pub(super) fn of_slo(slo: &CapacitySlo, value: Option<f64>) -> String {
 }
 
 pub(super) fn limit(judgement: &CapacityJudgement) -> String {
-    let Some(limit) = &judgement.limit else {
-        return match judgement.breaks {
-            Some(_) => "not found: nothing that was observed is at its limit where it breaks".to_owned(),
-            None => "not found: no level is shown to break".to_owned(),
-        };
-    };
-    let ResourceUse { name, series, used, limit: of } = &limit.at_break;
-    format!(
-        "{name}: {} of {} where it breaks (series `{series}`), {} at the easiest level of the grid",
-        number::significant(*used, 3),
-        number::significant(*of, 3),
-        number::percent(limit.share_below, 1.0)
-    )
+    match &judgement.diagnosis {
+        None => "not found: no level is shown to break".to_owned(),
+        Some(diagnosis) => diagnosis.because.clone(),
+    }
 }
 
 /// The word for a level.

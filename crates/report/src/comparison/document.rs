@@ -57,19 +57,15 @@ pub(super) fn of(comparison: &Comparison) -> Document {
 /// The largest known difference, then what may be concluded from it.
 fn because(comparison: &Comparison) -> String {
     let because = &comparison.judgement.because;
-    match comparison.largest.first() {
-        Some(of) if !of.is_rough() => {
-            let [baseline, value] =
-                [of.baseline, of.value].map(|value| number::with_unit(Some(value), &of.unit));
-            let factor =
-                of.ratio.map_or_else(String::new, |ratio| format!(" ({})", format::factor(ratio, false)));
-            format!(
-                "{} of {}: {baseline} in A, {value} in {}{factor}. {because}",
-                of.measure, of.label, of.side
-            )
-        }
-        _ => because.clone(),
-    }
+    let Some(of) = comparison.largest.first().filter(|of| !of.is_rough()) else { return because.clone() };
+    let [baseline, value] = [of.baseline, of.value].map(|value| number::with_unit(Some(value), &of.unit));
+    let factor = of.ratio.map_or_else(String::new, |ratio| format!(" ({})", format::factor(ratio, false)));
+    let measure = match of.measure.as_str() {
+        "failed" => "Error rate",
+        "throughput" => "Throughput",
+        quantile => quantile,
+    };
+    format!("{measure} of {}: {baseline} in A, {value} in {}{factor}. {because}", of.label, of.side)
 }
 
 /// The runs' own objectives, before everything else: what one run met and another did not is the first thing to know.

@@ -1,29 +1,28 @@
-//! What of the target is near its limit, and which of it is at its limit where the objectives break.
+//! The resources of a run: how much of each is used, how much there is, and how long requests wait for it.
 
-use std::collections::BTreeMap;
-
-use evidence::capacity::{CapacityProbe, LimitingResource, ProbeStage, ResourceUse};
+use evidence::diagnosis::ResourceUse;
 use evidence::run::ReadError;
 use evidence::{Coverage, Run, SeriesKey, Window};
 
-use super::grid::GridAnswer;
-
-/// From this share of its limit on something is at it.
-const AT_LIMIT: f64 = 0.90;
-/// What is used as much at the easiest level is not what the load brings to its limit.
-const RISES: f64 = 1.05;
 /// From this share of the machine's processors on, what other processes use is much.
 const MAX_OTHERS: f64 = 0.10;
 /// What a pool has in use …
 const IN_USE: &str = "_in_use";
 /// … and how much it may have.
 const LIMITS: [&str; 3] = ["_limit", "_max", "_size"];
+/// … and the seconds a second that are waited for it.
+const WAITS: [&str; 3] = ["_wait_seconds_sum", "_wait_seconds_total", "_wait_duration_seconds_total"];
 /// The machine's series.
 const HOST: &str = "host";
 
-/// What each target and the machine used in `window`, where its limit is known too.
-pub(super) fn uses(run: &dyn Run, window: Window) -> Result<Vec<ResourceUse>, ReadError> {
-    let observed = ObservedRun { run, window };
+/// What each target and the machine used in `window`, where its limit is known too, and how long each of `completions_per_s`
+/// waited for it.
+pub(crate) fn uses(
+    run: &dyn Run,
+    window: Window,
+    completions_per_s: f64,
+) -> Result<Vec<ResourceUse>, ReadError> {
+    let observed = ObservedRun { run, window, completions_per_s };
     let mut targets: Vec<&str> = run.series().iter().map(|series| &*series.target).collect();
     targets.sort_unstable();
     targets.dedup();
@@ -40,6 +39,7 @@ pub(super) fn uses(run: &dyn Run, window: Window) -> Result<Vec<ResourceUse>, Re
 struct ObservedRun<'a> {
     run: &'a dyn Run,
     window: Window,
+    completions_per_s: f64,
 }
 
 impl ObservedRun<'_> {
@@ -74,6 +74,7 @@ impl ObservedRun<'_> {
                     series: series.to_owned(),
                     used,
                     limit,
+                    wait_s: None,
                 });
             }
         }
@@ -92,6 +93,10 @@ impl ObservedRun<'_> {
             for suffix in LIMITS {
                 limit = limit.or(self.mean(target, &format!("{pool}{suffix}"))?);
             }
+            let mut waited = None;
+            for suffix in WAITS {
+                waited = waited.or(self.mean(target, &format!("{pool}{suffix}"))?);
+            }
             if let (Some(used), Some(limit)) = (self.mean(target, name)?, limit.filter(|limit| *limit > 0.0))
             {
                 uses.push(ResourceUse {
@@ -99,6 +104,9 @@ impl ObservedRun<'_> {
                     series: name.to_owned(),
                     used,
                     limit,
+                    wait_s: waited
+                        .filter(|_| self.completions_per_s > 0.0)
+                        .map(|s| s / self.completions_per_s),
                 });
             }
         }
@@ -122,44 +130,9 @@ impl ObservedRun<'_> {
             series: "host_cpu".to_owned(),
             used,
             limit,
+            wait_s: None,
         }))
     }
-}
-
-/// What is at its limit at the level that breaks, and less used at the easiest level; none: not found.
-pub(super) fn limiting(answer: &GridAnswer, probes: &[CapacityProbe]) -> Option<LimitingResource> {
-    let breaks = answer.breaks?;
-    let easiest = answer.levels.first()?.level;
-    let at = |level: f64| -> BTreeMap<&str, ResourceUse> {
-        let its = probes.iter().filter(|probe| {
-            probe.stage == ProbeStage::Grid
-                && probe.unusable.is_none()
-                && (probe.level / level - 1.0).abs() < 1e-6
-        });
-        let mut means: BTreeMap<&str, (ResourceUse, f64)> = BTreeMap::new();
-        for resource in its.flat_map(|probe| &probe.uses) {
-            let entry = means
-                .entry(&resource.name)
-                .or_insert_with(|| (ResourceUse { used: 0.0, ..resource.clone() }, 0.0));
-            entry.0.used += resource.used;
-            entry.1 += 1.0;
-        }
-        means.into_iter().map(|(name, (sum, n))| (name, ResourceUse { used: sum.used / n, ..sum })).collect()
-    };
-    let below = at(easiest);
-    let mut found: Vec<LimitingResource> = at(breaks)
-        .into_iter()
-        .filter(|(_, resource)| resource.share() >= AT_LIMIT)
-        .map(|(name, at_break)| LimitingResource {
-            share_below: below.get(name).map_or(0.0, ResourceUse::share),
-            at_break,
-        })
-        .filter(|resource| resource.at_break.share() >= RISES * resource.share_below)
-        .collect();
-    // The narrowest: a quota of the target comes before the machine that it shares.
-    found.sort_by(|a, b| b.at_break.share().total_cmp(&a.at_break.share()));
-    let is_targets = |resource: &LimitingResource| resource.at_break.series != "host_cpu";
-    found.iter().position(is_targets).map(|at| found.swap_remove(at)).or_else(|| found.into_iter().next())
 }
 
 #[cfg(test)]
@@ -178,7 +151,7 @@ mod tests {
                 test_run.observe(&SeriesKey::new(name, "web", "1"), 0..70, *value);
             }
             let window = Window::new(&test_run.run.whole());
-            let all = uses(&test_run.run, window).unwrap();
+            let all = uses(&test_run.run, window, 10.0).unwrap();
             all.into_iter().find(|it| it.series == "cpu").map(|it| it.limit)
         };
         assert_eq!(of(&[("cpu", 0.9)]), Some(4.0));
@@ -201,10 +174,27 @@ mod tests {
                 test_run.observe(&SeriesKey::new(name, of, "cores"), 0..70, value);
             }
             let window = Window::new(&test_run.run.whole());
-            let all = uses(&test_run.run, window).unwrap();
+            let all = uses(&test_run.run, window, 10.0).unwrap();
             all.iter().any(|it| it.series == "host_cpu")
         };
         assert!(of(1.99, 1.7), "0.09 cores of others");
         assert!(!of(1.99, 0.05), "1.74 cores of others");
+    }
+
+    #[test]
+    fn a_pool_is_waited_for_as_long_as_its_metrics_say() {
+        let mut test_run = TestRun::new().offer("steady", "list", Load::ok(10));
+        let series = [("db_in_use", 3.5), ("db_max", 4.0), ("db_wait_seconds_sum", 0.2)];
+        for (name, value) in series {
+            test_run.observe(&SeriesKey::new(name, "web", "1"), 0..70, value);
+        }
+        let window = Window::new(&test_run.run.whole());
+        let pools = uses(&test_run.run, window, 10.0).unwrap();
+        let [pool] = &pools[..] else { panic!("{pools:?}") };
+        assert!((pool.used - 3.5).abs() < 1e-9 && (pool.limit - 4.0).abs() < 1e-9, "{pool:?}");
+        assert!(
+            (pool.wait_s.unwrap() - 0.02).abs() < 1e-12,
+            "0.2 s a second for 10 requests a second: {pool:?}"
+        );
     }
 }

@@ -1,0 +1,102 @@
+//! What the judge says of why a service is slow: the ledger of its resources, and which of them limits it.
+
+use serde::{Deserialize, Serialize};
+
+/// How much of a resource was used.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ResourceUse {
+    /// What it is, such as `CPU of challenge`.
+    pub name: String,
+    /// The series that shows its use.
+    pub series: String,
+    /// The mean of what is used, in units of the resource: cores, connections.
+    pub used: f64,
+    /// How much there is.
+    pub limit: f64,
+    /// Seconds that a completion waited for it; none where that was not observed.
+    #[serde(default)]
+    pub wait_s: Option<f64>,
+}
+
+impl ResourceUse {
+    /// The used share of the limit.
+    pub fn share(&self) -> f64 {
+        self.used / self.limit
+    }
+}
+
+/// Why the objectives break, as far as the evidence shows it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Diagnosis {
+    /// The resource that limits the service; none: UNDETERMINED.
+    pub limit: Option<String>,
+    /// Why that one is named, or why none is.
+    pub because: String,
+    /// Completions a second at the furthest level that holds and at the nearest that breaks.
+    pub range_per_s: [f64; 2],
+    /// The share of the growth of the mean response time, up to where it breaks, that is in no observed wait; none where no wait was
+    /// observed.
+    pub unexplained: Option<f64>,
+    /// A line for each resource that was observed, the lowest predicted capacity first.
+    pub ledger: Vec<LedgerLine>,
+}
+
+/// What is known of one resource.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LedgerLine {
+    /// Such as `CPU of challenge`.
+    pub resource: String,
+    /// The series that shows its use.
+    pub series: String,
+    /// How much of it there is.
+    pub limit: f64,
+    /// How much of it was used where the objectives break; none where it was not observed there.
+    pub used_at_break: Option<f64>,
+    /// How much of it a completion takes, in seconds, with the limits of its 95 % interval; none where fewer than three loads below
+    /// the break show it, or where its use did not rise with the load.
+    pub demand_s: Option<DemandInterval>,
+    /// Completions a second at which it would be used up; none where fewer than three loads below the break show it.
+    pub capacity_per_s: Option<CapacityInterval>,
+    /// The share of the growth of the mean response time that was spent waiting for it; none where that was not observed.
+    pub wait_growth: Option<f64>,
+    /// What that makes of it.
+    pub standing: LedgerStanding,
+}
+
+/// How much of a resource a completion takes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct DemandInterval {
+    /// In seconds.
+    pub mean: f64,
+    /// The lower limit.
+    pub low: f64,
+    /// The upper limit.
+    pub high: f64,
+}
+
+/// The limits of the 95 % interval of the load at which a resource is used up, in completions a second.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CapacityInterval {
+    /// The lower limit.
+    pub low: f64,
+    /// The upper limit; none where the demand may be 0.
+    pub high: Option<f64>,
+}
+
+/// What the ledger makes of a resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LedgerStanding {
+    /// It is the limit.
+    Limits,
+    /// It would be used up where the objectives break, which does not suffice to name it.
+    Candidate,
+    /// It is held for longer as the load grows: something that is waited for while it is held is the limit.
+    HeldForLonger,
+    /// It suffices for more load.
+    Suffices,
+    /// Its capacity is below the load that was served, so that its limit or its demand is not what it seems.
+    Contradicted,
+    /// Its demand is not known.
+    Unknown,
+}
