@@ -105,8 +105,13 @@ impl ScriptUsers {
         }
     }
 
-    /// A virtual user; number 0 is that of `setup` and `teardown`.
-    pub(crate) fn made(&mut self, number: u32) -> Result<ScriptIteration, ScriptError> {
+    /// A virtual user, which calls its function with this JSON, or with what `setup` returned; number 0 is that of functions that are
+    /// called once.
+    pub(crate) fn made(
+        &mut self,
+        number: u32,
+        argument: Option<&str>,
+    ) -> Result<ScriptIteration, ScriptError> {
         let group = match self.group.take().filter(|_| self.in_group < GROUP_SIZE) {
             Some(group) => group,
             None => {
@@ -118,7 +123,7 @@ impl ScriptUsers {
         vu.number.set(number);
         vu.count(Counted::Made);
         let exec = self.scenario.exec.clone();
-        let data = self.shared.script.setup_data().map(str::to_owned);
+        let data = argument.or_else(|| self.shared.script.setup_data()).map(str::to_owned);
         let (context, (function, arguments)) = group.evaluate(&vu, |exports: Value<'_>| {
             let scope = exports.scope();
             let function = exports.get(&exec)?.keep();
@@ -137,7 +142,7 @@ impl ScriptUsers {
 
 impl UserMaker for ScriptUsers {
     fn virtual_user(&mut self, number: u32) -> Box<dyn Iteration> {
-        match self.made(number) {
+        match self.made(number, None) {
             Ok(iteration) => Box::new(iteration),
             Err(error) => self.broken(&error),
         }
@@ -147,6 +152,10 @@ impl UserMaker for ScriptUsers {
 impl ScriptUsers {
     /// A virtual user that could not be made.
     pub(crate) fn broken(&self, error: &ScriptError) -> Box<dyn Iteration> {
+        // An own failure, such as memory that is missing, keeps its own exit code.
+        if matches!(error, ScriptError::Threw(_) | ScriptError::Aborted(_)) {
+            self.shared.script.requests().fail_init(error.to_string());
+        }
         Box::new(Broken(error.to_string()))
     }
 }

@@ -148,7 +148,3 @@ impl HttpResponse {
         HttpResponse { request, url, failure: Some(failure), ..HttpResponse::default() }
     }
 }
-
-impl Shared for HttpResponse {
-    const CLASS: &'static CStr = c"Response";
-}

@@ -2,10 +2,9 @@
 
 mod completed;
 mod grpc;
+mod single_call;
 
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use engine::exchange::{OperationName, Response};
 use engine::iteration::{Arrival, Context, Event, Iteration, Progress, Rejection, Verdict};
@@ -18,6 +17,7 @@ use crate::metrics::Builtin;
 use crate::response_memory::ResponseMemory;
 use crate::script::{Counted, Level, LogLine};
 use crate::vu::{Ended, Operation, OperationSlot, Resumed, Stage, Vu, Wait, Waiter};
+pub(crate) use single_call::{CallResult, Keeping, Outlet, SingleCall};
 
 /// How many promise jobs are run of an iteration that is over; more of them only lead to further ones.
 const MOST_LAST_JOBS: u32 = 1_000;
@@ -48,28 +48,11 @@ impl Completion<'_> {
     }
 }
 
-/// What became of a function that is called once.
-#[derive(Debug)]
-pub(crate) enum CallResult {
-    /// It was not called to its end.
-    NotEnded,
-    /// It returned this, as JSON; none where it returned nothing.
-    Returned(Option<String>),
-    Threw(Exception),
-    /// What it returned cannot be written as JSON.
-    NoJson(Exception),
-    /// It took longer than it may.
-    TimedOut,
-}
-
 /// The name of the timer by which a function that is called once must have returned.
 const DEADLINE: OperationName = OperationName::MAX;
 
 /// The name of the timer that ends the rest of `minIterationDuration`.
 const REST: OperationName = OperationName::MAX - 1;
-
-/// Where it is put.
-pub(crate) type Outlet = Arc<Mutex<CallResult>>;
 
 /// What a virtual user calls.
 struct Function {
@@ -77,10 +60,8 @@ struct Function {
     /// What it is called with.
     arguments: Vec<Kept>,
     context: js::Context,
-    /// Where its result is put; none where it has no meaning, and exceptions go to the log.
-    outlet: Option<Outlet>,
-    /// How long it may take; none where its scenario says so.
-    limit: Option<Duration>,
+    /// None of iterations, whose results have no meaning, and whose exceptions go to the log.
+    once: Option<SingleCall>,
 }
 
 struct UnderWay {
@@ -96,22 +77,21 @@ impl ScriptIteration {
         callable: Callable,
     ) -> ScriptIteration {
         let Callable { context, function, arguments } = callable;
-        let function = Rc::new(Function { function, arguments, context, outlet: None, limit: None });
+        let function = Rc::new(Function { function, arguments, context, once: None });
         ScriptIteration { group, stacks, function, vu, under_way: None }
     }
 
-    /// The same, whose result is put into `outlet`, and that may take so long.
-    pub(crate) fn into(mut self, outlet: Outlet, limit: Duration) -> ScriptIteration {
+    /// The same, whose function is called once.
+    pub(crate) fn once(mut self, call: SingleCall) -> ScriptIteration {
         if let Some(function) = Rc::get_mut(&mut self.function) {
-            function.outlet = Some(outlet);
-            function.limit = Some(limit);
+            function.once = Some(call);
         }
         self
     }
 
     fn begin(&mut self, arrival: Arrival, context: &mut Context<'_>) -> Progress {
         let vu = &self.vu;
-        if self.function.outlet.is_none() && vu.shared.script.requests().abort_message().is_some() {
+        if self.function.once.is_none() && vu.shared.script.requests().abort_message().is_some() {
             // The run ends at once: nothing more is begun.
             context.end_run();
             return Progress::WAITING;
@@ -131,8 +111,8 @@ impl ScriptIteration {
             called.leave();
         });
         vu.began.set(context.now());
-        if let Some(limit) = self.function.limit {
-            context.timer(DEADLINE, context.now() + limit);
+        if let Some(once) = &self.function.once {
+            context.timer(DEADLINE, context.now() + once.limit);
         }
         self.under_way = Some(UnderWay { fiber, waits: None });
         self.go_on(Verdict::Accepted, context)
@@ -180,7 +160,7 @@ impl ScriptIteration {
     /// the iteration nor of what it took, and `setup` and `teardown` have no such rest.
     fn rest(&self, verdict: Verdict, context: &mut Context<'_>) -> Progress {
         let until = self.vu.began.get() + self.vu.shared.script.settings().least_iteration;
-        if self.function.outlet.is_some() || until <= self.vu.time() {
+        if self.function.once.is_some() || until <= self.vu.time() {
             return Progress::Done(verdict);
         }
         context.timer(REST, until);
@@ -200,7 +180,7 @@ impl ScriptIteration {
         let Some(under_way) = self.under_way.take() else { return };
         under_way.fiber.recycle(&self.stacks);
         // `setup` and `teardown` are not iterations.
-        if self.function.outlet.is_none() {
+        if self.function.once.is_none() {
             let took = vu.time().since(vu.began.get()).as_secs_f64() * 1e3;
             vu.sample(Builtin::IterationDuration.into(), took, &Vec::new());
             vu.sample(Builtin::Iterations.into(), 1.0, &Vec::new());
@@ -279,7 +259,7 @@ impl Function {
     /// Call the function and do what follows from it; an exception is written to the log.
     fn call(&self, scope: Scope<'_>, vu: &Vu) {
         let called = match self.try_call(scope, vu) {
-            Ok(value) => self.kept(&value),
+            Ok(value) => self.once.as_ref().map_or(CallResult::NotEnded, |once| once.keeping.kept(value)),
             Err(Failed::Thrown) => CallResult::Threw(scope.take_exception()),
             Err(Failed::Rejected(reason)) => {
                 let Thrown = scope.throw_value(reason);
@@ -288,7 +268,7 @@ impl Function {
             }
         };
         match called {
-            called if self.outlet.is_some() => {
+            called if self.once.is_some() => {
                 let has_aborted = vu.shared.script.requests().abort_message().is_some();
                 let is_interrupted = vu.is_cancelled() && !has_aborted;
                 self.put(if is_interrupted { CallResult::NotEnded } else { called });
@@ -307,26 +287,8 @@ impl Function {
 
     /// Put a result where it is waited for.
     fn put(&self, result: CallResult) {
-        if let Some(outlet) = &self.outlet {
-            *outlet.lock().unwrap_or_else(PoisonError::into_inner) = result;
-        }
-    }
-
-    /// What is kept of a result.
-    fn kept(&self, value: &Value<'_>) -> CallResult {
-        if self.outlet.is_none() || value.is_undefined() {
-            return CallResult::Returned(None);
-        }
-        // As in k6, what is undefined is handed on as null.
-        let as_json = "(value) => JSON.stringify(value, (_, one) => one === undefined ? null : one)";
-        let scope = value.scope();
-        let json = scope
-            .run(as_json, "k6")
-            .and_then(|stringify| stringify.call(&scope.undefined(), std::slice::from_ref(value)))
-            .and_then(|json| if json.is_string() { Ok(Some(json.text()?.to_string())) } else { Ok(None) });
-        match json {
-            Ok(json) => CallResult::Returned(json),
-            Err(Thrown) => CallResult::NoJson(value.scope().take_exception()),
+        if let Some(once) = &self.once {
+            once.put(result);
         }
     }
 

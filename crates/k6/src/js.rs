@@ -8,6 +8,7 @@
 #![allow(unsafe_code)]
 
 mod allocation;
+mod bytes;
 mod class;
 mod compiling;
 mod constructors;
@@ -20,6 +21,7 @@ mod heap_limit;
 mod language;
 mod loaded;
 mod module;
+mod own_properties;
 mod promise;
 mod rejection;
 mod runtime;

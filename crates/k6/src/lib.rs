@@ -28,6 +28,7 @@ mod sources;
 pub mod summary;
 mod threshold_watch;
 mod vu;
+mod web_crypto;
 
 pub use added_values::{AddedValue, AddedValues, ValueOutput, ValueSink, ValueTags};
 pub use behaviour::{ScriptBehaviour, ScriptScenario};
@@ -41,7 +42,7 @@ pub use metrics::{BUILTINS, Builtin, Contains, SubMetric};
 pub use network::NetworkRules;
 pub use rate_limit::RateLimit;
 pub use script::{
-    Bodies, CookieLife, Failures, HttpDefaults, Level, Lifecycle, LogLine, LogSink, RedirectSecrets,
-    RunSettings, Script, ScriptError, TestOutcome, TestRequests,
+    Bodies, CookieLife, Failures, HttpDefaults, InitFailure, Level, Lifecycle, LogLine, LogSink,
+    RedirectSecrets, RunSettings, Script, ScriptError, TestOutcome, TestRequests,
 };
 pub use threshold_watch::{ThresholdStop, ThresholdWatch, WatchedRun};

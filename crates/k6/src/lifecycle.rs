@@ -1,4 +1,4 @@
-//! What a script does once: `setup` before the load, `teardown` after it.
+//! What a script does once: `setup` before the load, `teardown` after it, `handleSummary` at the end.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -8,18 +8,22 @@ use engine::{DryRun, EngineError};
 use evidence::Tick;
 
 use crate::behaviour::{ScriptScenario, ScriptUsers};
-use crate::iteration::{CallResult, Outlet};
+use crate::handle_summary::SummaryOutput;
+use crate::iteration::{CallResult, Keeping, Outlet, SingleCall};
 use crate::js::Exception;
 use crate::script::{LogSink, Script, ScriptError};
 
-/// Why `setup` or `teardown` did not succeed.
+/// How long `handleSummary` may take, as in k6.
+const SUMMARY_LIMIT: Duration = Duration::from_secs(120);
+
+/// Why `setup`, `teardown` or `handleSummary` did not succeed.
 #[derive(Debug, thiserror::Error)]
 pub enum LifecycleError {
     /// It threw, or could not be called.
     #[error(transparent)]
     Script(#[from] ScriptError),
     /// It took longer than it may.
-    #[error("{}() execution timed out after {} seconds; {}Timeout sets the limit", .0.name(), .1.as_secs(), .0.name())]
+    #[error("{}() execution timed out after {} seconds{}", .0.name(), .1.as_secs(), .0.advice())]
     TimedOut(Once, Duration),
     /// It was not called to its end.
     #[error("{}() was interrupted", .0.name())]
@@ -39,13 +43,25 @@ pub enum Once {
     Setup,
     /// `teardown`.
     Teardown,
+    /// `handleSummary`.
+    HandleSummary,
 }
 
 impl Once {
+    /// Which option sets how long it may take, where one does.
+    fn advice(self) -> &'static str {
+        match self {
+            Once::Setup => "; setupTimeout sets the limit",
+            Once::Teardown => "; teardownTimeout sets the limit",
+            Once::HandleSummary => "",
+        }
+    }
+
     fn name(self) -> &'static str {
         match self {
             Once::Setup => "setup",
             Once::Teardown => "teardown",
+            Once::HandleSummary => "handleSummary",
         }
     }
 }
@@ -59,8 +75,8 @@ impl Script {
         if !self.lifecycle().has_setup {
             return Ok(dry_run);
         }
-        let (ticks, called) = self.call_once(Once::Setup, &dry_run, log);
-        self.was_set_up(called?);
+        let (ticks, called) = self.call_once(Once::Setup, None, &dry_run, log);
+        self.was_set_up(called?.json());
         Ok(dry_run.set_up_by(ticks))
     }
 
@@ -69,27 +85,50 @@ impl Script {
         if !self.lifecycle().has_teardown {
             return (Vec::new(), Ok(()));
         }
-        let (ticks, called) = self.call_once(Once::Teardown, dry_run, log);
+        let (ticks, called) = self.call_once(Once::Teardown, None, dry_run, log);
         (ticks, called.map(drop))
     }
 
+    /// Call `handleSummary` with `data`, which has k6's shape ([`crate::summary::handle_summary`]). None where the script does not
+    /// export it. What it counts belongs to no run.
+    ///
+    /// # Errors
+    /// [`LifecycleError`] when it throws, or returns something else than texts and bytes by name.
+    pub fn handle_summary(
+        &self,
+        data: &serde_json::Value,
+        dry_run: &DryRun,
+        log: &LogSink,
+    ) -> Result<Option<Vec<SummaryOutput>>, LifecycleError> {
+        if !self.lifecycle().has_handle_summary {
+            return Ok(None);
+        }
+        let (_, called) = self.call_once(Once::HandleSummary, Some(data.to_string()), dry_run, log);
+        called.map(|returned| Some(returned.outputs()))
+    }
+
+    /// Call a function with this JSON, or with what `setup` returned.
     fn call_once(
         &self,
         once: Once,
+        argument: Option<String>,
         dry_run: &DryRun,
         log: &LogSink,
-    ) -> (Vec<Tick>, Result<Option<String>, LifecycleError>) {
+    ) -> (Vec<Tick>, Result<Returned, LifecycleError>) {
         let outlet: Outlet = Arc::new(Mutex::new(CallResult::NotEnded));
         let (script, log, into) = (self.clone(), log.clone(), outlet.clone());
         let settings = self.settings();
         let limit = match once {
             Once::Setup => settings.setup_limit,
             Once::Teardown => settings.teardown_limit,
+            Once::HandleSummary => SUMMARY_LIMIT,
         };
+        let keeping = if once == Once::HandleSummary { Keeping::Outputs } else { Keeping::Json };
         let (ticks, ended) = dry_run.iterate_once(move || {
             let (exec, group) = (once.name().to_owned(), format!("::{}", once.name()));
             let facts = ScriptScenario { exec, group, ..ScriptScenario::default() };
-            Box::new(OneCall { users: ScriptUsers::new(&script, facts, log), into, limit })
+            let users = ScriptUsers::new(&script, facts, log);
+            Box::new(OneCall { users, argument, call: Some(SingleCall { outlet: into, keeping, limit }) })
         });
         let called = std::mem::replace(
             &mut *outlet.lock().unwrap_or_else(PoisonError::into_inner),
@@ -97,11 +136,12 @@ impl Script {
         );
         let ended = ended.map_err(LifecycleError::from);
         let result = match called {
-            CallResult::Returned(data) => ended.map(|()| data),
+            CallResult::Returned(data) => ended.map(|()| Returned::Json(data)),
+            CallResult::Outputs(outputs) => ended.map(|()| Returned::Outputs(outputs)),
             CallResult::TimedOut => Err(LifecycleError::TimedOut(once, limit)),
             CallResult::NoJson(exception) if once == Once::Setup => Err(LifecycleError::NoJson(exception)),
             // What `teardown` returns is not used.
-            CallResult::NoJson(_) => ended.map(|()| None),
+            CallResult::NoJson(_) => ended.map(|()| Returned::Json(None)),
             CallResult::Threw(exception) => Err(self.failure(exception).into()),
             CallResult::NotEnded => ended.and(Err(LifecycleError::Interrupted(once))),
         };
@@ -109,17 +149,41 @@ impl Script {
     }
 }
 
+/// What a function has returned.
+enum Returned {
+    Json(Option<String>),
+    Outputs(Vec<SummaryOutput>),
+}
+
+impl Returned {
+    fn json(self) -> Option<String> {
+        match self {
+            Returned::Json(json) => json,
+            Returned::Outputs(_) => None,
+        }
+    }
+
+    fn outputs(self) -> Vec<SummaryOutput> {
+        match self {
+            Returned::Json(_) => Vec::new(),
+            Returned::Outputs(outputs) => outputs,
+        }
+    }
+}
+
 /// Makes the one virtual user of a call.
 struct OneCall {
     users: ScriptUsers,
-    into: Outlet,
-    limit: Duration,
+    /// What the function is called with, as JSON; what `setup` returned where that is none.
+    argument: Option<String>,
+    call: Option<SingleCall>,
 }
 
 impl UserMaker for OneCall {
     fn virtual_user(&mut self, _number: u32) -> Box<dyn Iteration> {
-        match self.users.made(0) {
-            Ok(iteration) => Box::new(iteration.into(self.into.clone(), self.limit)),
+        let call = self.call.take().expect("one virtual user is made");
+        match self.users.made(0, self.argument.as_deref()) {
+            Ok(iteration) => Box::new(iteration.once(call)),
             Err(error) => self.users.broken(&error),
         }
     }

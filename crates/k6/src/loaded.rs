@@ -69,6 +69,9 @@ pub enum LoadError {
     /// Its file of options cannot be read.
     #[error("cannot read {}: {error}", path.display())]
     Config { path: PathBuf, error: io::Error },
+    /// It is not there, or cannot be read.
+    #[error("cannot read {}: {error}", path.display())]
+    Missing { path: PathBuf, error: io::Error },
     /// A file of values cannot be written.
     #[error(transparent)]
     Values(#[from] OutputError),
@@ -101,6 +104,9 @@ pub fn load(inputs: ScriptInputs, process: ReadingProcess, log: &LogSink) -> Res
     let mut env = if inputs.has_system_variables { variables } else { BTreeMap::new() };
     env.extend(flags.variables()?);
     let withheld_env = inputs.withheld_variables.clone();
+    if let Err(error) = files.read(&path) {
+        return Err(LoadError::Missing { path, error });
+    }
     let source = ScriptSource {
         path,
         files: if has_disk { inputs.restrict(files.clone()) } else { files.clone() },
@@ -111,7 +117,10 @@ pub fn load(inputs: ScriptInputs, process: ReadingProcess, log: &LogSink) -> Res
         shared_arrays,
     };
     let script = Script::load(source, log.clone())?;
-    let mut layers = vec![Layer::of_script(script.options())?, from_environment];
+    let of_script = Layer::of_script(script.options())?;
+    of_script.require_executors()?;
+    script.require_functions()?;
+    let mut layers = vec![of_script, from_environment];
     layers.push(flags.layer()?);
     if let Some(config) = &config {
         let text = files.read(config).and_then(|text| String::from_utf8(text).map_err(io::Error::other));

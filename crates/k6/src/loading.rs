@@ -121,9 +121,6 @@ impl Script {
         let options = options.map_or(Ok(serde_json::Value::Null), |json| serde_json::from_str(&json));
         let options =
             options.map_err(|error| ScriptError::Exports(format!("`options` is not JSON: {error}")))?;
-        if functions.is_empty() {
-            return Err(ScriptError::NoFunctions);
-        }
         let has = |name: &str| functions.iter().any(|function| function == name);
         let lifecycle = Lifecycle {
             has_setup: has("setup"),

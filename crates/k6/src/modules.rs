@@ -18,6 +18,7 @@ mod require;
 mod shown;
 #[cfg(test)]
 mod tests;
+mod web_crypto;
 
 use crate::js::{ModuleExports, Scope, Thrown};
 
@@ -36,6 +37,7 @@ const NATIVE: &[(&str, ModuleExports)] = &[
     ("k6/http", http::exports),
     ("k6/metrics", metrics::exports),
     ("k6/net/grpc", grpc::exports),
+    ("k6/timers", globals::timers),
 ];
 
 /// The native module of this name.
@@ -50,9 +52,10 @@ pub(crate) fn native(name: &str) -> Result<ModuleExports, String> {
     })
 }
 
-/// Set the globals of a context: `console`, `open`, timers, `__ENV`, `__VU`, `__ITER`.
+/// Set the globals of a context: `console`, `crypto`, `open`, timers, `__ENV`, `__VU`, `__ITER`.
 pub(crate) fn set_globals(scope: Scope<'_>) -> Result<(), Thrown> {
     globals::set(scope)?;
     require::set(scope)?;
+    web_crypto::set(scope)?;
     console::set(scope)
 }

@@ -99,7 +99,7 @@ fn evaluated(run: &dyn Run, thresholds: &[CompiledThresholds], sums: &SeriesSums
             .thresholds
             .iter()
             .map(|threshold| Threshold { source: threshold.source.clone(), ok: measured.meets(threshold) });
-        MetricThresholds { metric: of.source.clone(), thresholds: evaluated.collect() }
+        MetricThresholds { metric: of.source.clone(), thresholds: evaluated.collect(), is_asked: true }
     };
     thresholds.iter().map(of_metric).collect()
 }

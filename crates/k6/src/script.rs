@@ -19,7 +19,7 @@ use crate::rate_limit::RateLimit;
 use crate::sources::Sources;
 
 pub(crate) use shared_state::{Counted, InstanceCounts};
-pub use shared_state::{TestOutcome, TestRequests};
+pub use shared_state::{InitFailure, TestOutcome, TestRequests};
 
 /// How much a line of the log matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -242,6 +242,14 @@ impl Script {
     /// The names of the functions that it exports.
     pub fn functions(&self) -> &[String] {
         &self.evaluated().functions
+    }
+
+    /// That it exports a function.
+    ///
+    /// # Errors
+    /// [`ScriptError::NoFunctions`].
+    pub fn require_functions(&self) -> Result<(), ScriptError> {
+        if self.functions().is_empty() { Err(ScriptError::NoFunctions) } else { Ok(()) }
     }
 
     /// What contexts need: the first has everything.

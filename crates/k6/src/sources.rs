@@ -161,6 +161,10 @@ impl Sources {
         let text = match Path::new(name).extension().and_then(|ending| ending.to_str()) {
             Some("json") => format!("export default {text};"),
             Some("ts") => typescript::javascript(name, &text)?,
+            // Standard input has no ending.
+            None if Path::new(name).file_name().is_some_and(|name| name == "-") => {
+                typescript::javascript_of_any(name, &text)?
+            }
             _ => text,
         };
         Ok(self.module_of(name, &text))

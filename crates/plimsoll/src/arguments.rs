@@ -9,6 +9,8 @@ use plans::Overrides;
 
 mod ab;
 mod adhoc;
+#[cfg(feature = "scripts")]
+mod boolean_flags;
 mod capacity;
 mod compare;
 mod connect;
@@ -55,6 +57,8 @@ pub(crate) use connect::ConnectArguments;
 pub(crate) use generate::command;
 pub(crate) use generate::{CompletionsArguments, ManArguments};
 pub(crate) use import::ImportArguments;
+#[cfg(feature = "scripts")]
+pub(crate) use k6_variables::without_effect;
 pub(crate) use kubernetes::{
     ClusterArguments, FetchArguments, FilesPlace, KubernetesArguments, ManifestArguments, PodPart,
     PodsArguments,

@@ -30,10 +30,10 @@ use conduct::signals::Listener;
 use conduct::worker_options::WorkerPlaces;
 use conduct::workers::{ConnectedWorkers, NotedFiles};
 use conduct::{RunKind, conduct, screen, standard_output};
-use engine::{DryRun, Program};
+use engine::{Control, DryRun, Program};
 use evidence::{TerminalText, Verdict};
 use k6::options::OptionsError;
-use k6::{LifecycleError, LoadedScript, LogSink, Once, ScriptError};
+use k6::{InitFailure, LifecycleError, LoadedScript, LogSink, Once, ScriptError};
 
 use crate::arguments::{OnInconclusive, ScriptArguments};
 use crate::outputs;
@@ -41,7 +41,7 @@ use crate::run::live_page;
 use command_line::{accept, refused};
 pub(crate) use for_pods::{ScriptForPods, read as read_for_pods};
 use loading::{behaviour, here, load, plan};
-use log::ScriptLog;
+use log::{DebugLines, ScriptLog};
 pub(crate) use served::served;
 use values::readers;
 
@@ -56,15 +56,21 @@ const NOTHING_TO_CALL: u8 = 255;
 pub(crate) fn script(mut arguments: ScriptArguments) -> CommandResult<u8> {
     accept(&mut arguments)?;
     let listener = Listener::ending_with(outcome::SIGNALLED)?;
-    let log = ScriptLog::start()?;
+    let log = ScriptLog::start(debug_lines(&arguments))?;
     let Resolved { loaded, workers } = resolve(&arguments, &log.sink())?; // 1
     show_header(&arguments, &loaded)?;
     let plan = plan(&loaded)?;
     let live_page = &live_page(&plan, arguments.live.as_ref(), &arguments.outputs)?;
     let live_page = live_page.as_ref();
     let request = RunRequest { live_page, ..request(&arguments, &loaded, workers.as_ref()) };
-    let script = ScriptRun { arguments: &arguments, loaded, log, workers, live_page, torn_down: Ok(()) };
+    let script =
+        ScriptRun { arguments: &arguments, loaded, log, workers, live_page, torn_down: Ok(()), after: None };
     conduct(&listener, plan, script, &request)
+}
+
+/// What becomes of `console.debug`.
+fn debug_lines(arguments: &ScriptArguments) -> DebugLines {
+    if arguments.outputs.verbose { DebugLines::Printed } else { DebugLines::LeftOut }
 }
 
 /// What k6 shows of the load before it begins, unless standard output is for something else.
@@ -114,6 +120,8 @@ struct ScriptRun<'a> {
     live_page: Option<&'a LivePage>,
     /// What became of `teardown`.
     torn_down: CommandResult<()>,
+    /// Calls functions of the script after the load.
+    after: Option<DryRun>,
 }
 
 impl RunKind for ScriptRun<'_> {
@@ -132,6 +140,8 @@ impl RunKind for ScriptRun<'_> {
 
     /// What `teardown` counts belongs to the run.
     fn tear_down(&mut self, program: Arc<Program>, run: &UnsealedRun, listener: &Listener) {
+        // Later signals end the process.
+        self.after = Some(DryRun::timed(program.clone(), run.clock(), Control::new()));
         if self.loaded.options.options.no_teardown == Some(true) {
             return;
         }
@@ -143,8 +153,12 @@ impl RunKind for ScriptRun<'_> {
 
     /// k6's summary and thresholds, then the report.
     fn report(mut self, mut sealed: SealedRun, judged: Judged, listener: &Listener) -> CommandResult<u8> {
-        let ScriptRun { arguments, loaded, log, .. } = &mut self;
+        let ScriptRun { arguments, loaded, log, after, .. } = &mut self;
         values::finish(loaded.values.take());
+        if let Some(failure) = loaded.script.requests().init_failure() {
+            self.log.end();
+            return Err(not_made(failure));
+        }
         let is_undecided = judged.judgement.verdict == Verdict::Inconclusive;
         let asked = arguments.outputs.reports.inconclusive;
         let undecided =
@@ -154,7 +168,7 @@ impl RunKind for ScriptRun<'_> {
         if let Some(warning) = outcome.warning().filter(|_| !listener.interrupted()) {
             log.sink()(warning);
         }
-        outcome.write(arguments, loaded, &log.sink())?;
+        outcome.write(arguments, loaded, after.as_ref(), &log.sink())?;
         self.log.end();
         let outputs = &self.arguments.outputs;
         let summary = outputs.reported(judged.summary, &outputs.files(sealed.kept()));
@@ -229,11 +243,17 @@ fn threw(error: &ScriptError) -> Failure {
     Failure::Script { code, error: anyhow!("{error}") }
 }
 
+/// What the script threw while it was evaluated for a virtual user.
+fn not_made(failure: InitFailure) -> Failure {
+    let code = if failure.is_abort { outcome::ABORTED } else { THREW };
+    Failure::Script { code, error: anyhow!("{}", failure.message) }
+}
+
 fn failed(error: LifecycleError) -> Failure {
     let own = |code: u8, error: LifecycleError| Failure::Script { code, error: error.into() };
     match error {
         LifecycleError::TimedOut(Once::Setup, _) => own(SETUP_TIMED_OUT, error),
-        LifecycleError::TimedOut(Once::Teardown, _) => own(TEARDOWN_TIMED_OUT, error),
+        LifecycleError::TimedOut(Once::Teardown | Once::HandleSummary, _) => own(TEARDOWN_TIMED_OUT, error),
         LifecycleError::Interrupted(_) => own(outcome::SIGNALLED, error),
         LifecycleError::NoJson(_) => own(NOTHING_TO_CALL, error),
         LifecycleError::Script(error) => threw(&error),

@@ -2,7 +2,7 @@
 
 use evidence::metric::{MetricId, MetricSums};
 use evidence::run::ReadError;
-use evidence::{Metric, Run, Seconds};
+use evidence::{Ending, Key, Metric, Run, Seconds};
 use figures::Figures;
 use workload::{Comparison, MetricMeasure, MetricStatistic, Objective};
 
@@ -33,7 +33,10 @@ pub(super) fn observe(
     measure: &MetricMeasure,
 ) -> Result<Measurement, ReadError> {
     let run = source.run;
-    let all = sums(run, measure, run.whole())?;
+    let mut all = sums(run, measure, run.whole())?;
+    if measure.name == DROPPED_ITERATIONS {
+        all.merge(&never_begun(source, measure)?);
+    }
     let value = measure.statistic.value(&all, run.recorded());
     // A counter to which nothing was added is zero; of other metrics nothing is known then.
     let is_counter = matches!(measure.statistic, MetricStatistic::Sum | MetricStatistic::SumPerSecond);
@@ -80,16 +83,42 @@ fn sums(run: &dyn Run, measure: &MetricMeasure, window: Seconds) -> Result<Metri
     Ok(all)
 }
 
+/// Whether a threshold is about what happens in this scenario.
+fn is_about(measure: &MetricMeasure, scenario: &str) -> bool {
+    measure.tags.iter().all(|(tag, value)| tag == "scenario" && value == scenario)
+}
+
+fn counted(count: u64) -> MetricSums {
+    MetricSums { count, nonzero: count, sum: count as f64, ..MetricSums::default() }
+}
+
 /// Iterations that were due and never begun, each as one value.
 fn dropped(run: &dyn Run, measure: &MetricMeasure) -> Result<MetricSums, ReadError> {
     let is_dropped = |metric| matches!(metric, Metric::DroppedCap | Metric::DroppedLate | Metric::Dropped);
-    let is_counted =
-        |scenario: &str| measure.tags.iter().all(|(tag, value)| tag == "scenario" && value == scenario);
     let mut count = 0;
     for (id, key) in run.keys().iter().filter(|(_, key)| is_dropped(key.metric)) {
-        count += if is_counted(&key.scenario) { run.total(*id)? } else { 0 };
+        count += if is_about(measure, &key.scenario) { run.total(*id)? } else { 0 };
     }
-    Ok(MetricSums { count, nonzero: count, sum: count as f64, ..MetricSums::default() })
+    Ok(counted(count))
+}
+
+/// Iterations of a given number that the scenario's time was too short for: k6 counts them, too, unless the run was ended early.
+fn never_begun(source: &MeasureSource<'_>, measure: &MetricMeasure) -> Result<MetricSums, ReadError> {
+    let run = source.run;
+    let is_whole = run.end().is_some_and(|end| end.ending == Ending::Completed);
+    let mut count = 0;
+    for scenario in source.workload.scenarios.iter().filter(|_| is_whole) {
+        let Some(asked) = scenario.executor.iterations().filter(|_| is_about(measure, &scenario.name)) else {
+            continue;
+        };
+        let is_begun = |key: &Key| key.metric == Metric::Started && *key.scenario == *scenario.name;
+        let mut begun = 0;
+        for (id, _) in run.keys().iter().filter(|(_, key)| is_begun(key)) {
+            begun += run.total(*id)?;
+        }
+        count += asked.saturating_sub(begun);
+    }
+    Ok(counted(count))
 }
 
 /// The values of each batch of the run's planned time that has any.

@@ -146,8 +146,12 @@ impl HttpOperation {
         if of_jar.is_empty() && self.request.header("cookie") == self.given_cookies.as_deref() {
             return;
         }
+        let is_first = self.asked.is_none();
+        let shown = of_jar.iter().filter(|_| is_first).filter_map(|pair| pair.split_once('='));
+        let shown: Vec<_> = shown.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         let all: Vec<String> = self.given_cookies.iter().cloned().chain(of_jar).collect();
         let request = Rc::make_mut(&mut self.request);
+        request.cookies.extend(shown);
         match all.is_empty() {
             true => request.remove_header("cookie"),
             false => request.set_header("Cookie", all.join("; ")),

@@ -2,11 +2,11 @@
 
 use std::any::TypeId;
 use std::ffi::CStr;
-use std::ptr;
 use std::rc::Rc;
 
 use rquickjs_sys as q;
 
+use super::own_properties::{self, OwnValues};
 use super::scope::Scope;
 use super::thrown::Thrown;
 use super::value::Value;
@@ -16,13 +16,28 @@ use super::value::Value;
 pub(crate) trait Shared: 'static {
     /// The name of its class.
     const CLASS: &'static CStr;
+
+    /// The names of the properties that its objects have of their own, in their order.
+    const PROPERTIES: &'static [&'static str] = &[];
+
+    /// The property at this place of them, which is made when it is read. An object that is not a function is kept by the object that
+    /// it is a property of.
+    ///
+    /// # Errors
+    /// What making it throws.
+    fn property<'js>(scope: Scope<'js>, _of: &Rc<Self>, _place: usize) -> Result<Value<'js>, Thrown> {
+        own_properties::no_property(scope)
+    }
 }
 
 /// What such an object leads to. The type comes first, so that it can be read before the rest is known.
 #[repr(C)]
-struct HeldValue<T> {
+pub(super) struct HeldValue<T> {
     of: TypeId,
-    value: Rc<T>,
+    pub(super) value: Rc<T>,
+    /// The names of its class's properties.
+    pub(super) names: Rc<[q::JSAtom]>,
+    pub(super) own: OwnValues,
 }
 
 impl<'js> Scope<'js> {
@@ -31,11 +46,12 @@ impl<'js> Scope<'js> {
     /// # Errors
     /// That the heap has no space for it.
     pub(crate) fn hold<T: Shared>(self, value: Rc<T>) -> Result<Value<'js>, Thrown> {
-        let class = self.class::<T>()?;
+        let Class { id, names } = self.class::<T>()?;
         // SAFETY: the context is alive, the class known. The pointer is freed by the finalizer of the class.
         unsafe {
-            let object = Value::result(self, q::JS_NewObjectClass(self.raw(), class))?;
-            let held = Box::into_raw(Box::new(HeldValue { of: TypeId::of::<T>(), value }));
+            let object = Value::result(self, q::JS_NewObjectClass(self.raw(), id))?;
+            let (of, own) = (TypeId::of::<T>(), OwnValues::default());
+            let held = Box::into_raw(Box::new(HeldValue { of, value, names, own }));
             q::JS_SetOpaque(object.raw(), held.cast());
             Ok(object)
         }
@@ -48,30 +64,56 @@ impl<'js> Scope<'js> {
     pub(crate) fn set_class_prototype<T: Shared>(self, prototype: Value<'js>) -> Result<(), Thrown> {
         let class = self.class::<T>()?;
         // SAFETY: the context is alive, the class known; the prototype is taken.
-        unsafe { q::JS_SetClassProto(self.raw(), class, prototype.into_raw()) };
+        unsafe { q::JS_SetClassProto(self.raw(), class.id, prototype.into_raw()) };
         Ok(())
     }
 
-    fn class<T: Shared>(self) -> Result<q::JSClassID, Thrown> {
+    /// What objects that hold a `T` inherit from in this context.
+    ///
+    /// # Errors
+    /// That the heap has no space for the class.
+    pub(crate) fn class_prototype<T: Shared>(self) -> Result<Value<'js>, Thrown> {
+        let class = self.class::<T>()?;
+        // SAFETY: the context is alive, the class known; the result is the caller's.
+        Ok(unsafe { Value::owned(self, q::JS_GetClassProto(self.raw(), class.id)) })
+    }
+
+    fn class<T: Shared>(self) -> Result<Class, Thrown> {
         let runtime = self.runtime();
-        let class = runtime.class_of(TypeId::of::<T>(), |class| {
+        let class = runtime.class_of(TypeId::of::<T>(), |id| {
+            let mark: q::JSClassGCMark = Some(own_properties::mark::<T>);
             let definition = q::JSClassDef {
                 class_name: T::CLASS.as_ptr(),
                 finalizer: Some(finalize::<T>),
-                gc_mark: None,
+                gc_mark: mark,
                 call: None,
-                exotic: ptr::null_mut(),
+                exotic: own_properties::methods::<T>(),
             };
-            // SAFETY: the runtime is alive, and copies the definition.
-            unsafe { q::JS_NewClass(runtime.raw(), class, &raw const definition) == 0 }
+            let names = self.property_names(T::PROPERTIES)?;
+            // SAFETY: the runtime is alive, and copies the definition; the methods live as long as the program.
+            let is_made = unsafe { q::JS_NewClass(runtime.raw(), id, &raw const definition) == 0 };
+            is_made.then_some(Class { id, names })
         });
         class.ok_or_else(|| self.throw("out of memory"))
     }
 }
 
+/// A class of a heap.
+#[derive(Debug, Clone)]
+pub(super) struct Class {
+    id: q::JSClassID,
+    /// Of the properties that its objects have of their own.
+    names: Rc<[q::JSAtom]>,
+}
+
 impl Value<'_> {
     /// What it holds; none where it holds no `T`.
     pub(crate) fn held<T: Shared>(&self) -> Option<Rc<T>> {
+        self.held_value().map(|held: &HeldValue<T>| held.value.clone())
+    }
+
+    /// What it leads to; none where it holds no `T`.
+    pub(super) fn held_value<T: Shared>(&self) -> Option<&HeldValue<T>> {
         let mut class = 0;
         // SAFETY: it is only looked at. Classes that are not JavaScript's own are those of `Scope::class`, whose objects lead to
         // a `HeldValue`, or to nothing before `hold` has returned; the type says which one.
@@ -81,18 +123,19 @@ impl Value<'_> {
                 return None;
             }
             let is_of = *held.cast::<TypeId>() == TypeId::of::<T>();
-            is_of.then(|| (*held.cast::<HeldValue<T>>()).value.clone())
+            is_of.then(|| &*held.cast::<HeldValue<T>>())
         }
     }
 }
 
-unsafe extern "C" fn finalize<T: Shared>(_: *mut q::JSRuntime, object: q::JSValue) {
+unsafe extern "C" fn finalize<T: Shared>(runtime: *mut q::JSRuntime, object: q::JSValue) {
     let mut class = 0;
     // SAFETY: the object is of the class of `T`: it leads to what `hold` has made, or to nothing.
     unsafe {
         let held = q::JS_GetAnyOpaque(object, &raw mut class).cast::<HeldValue<T>>();
         if !held.is_null() {
-            drop(Box::from_raw(held));
+            let held = Box::from_raw(held);
+            held.own.free(runtime);
         }
     }
 }

@@ -200,6 +200,7 @@ impl<'js> Scope<'js> {
                 loaded.break_off(name);
                 return Err(Thrown);
             }
+            self.set_meta(definition)?;
             Ok(definition)
         }
     }
@@ -227,7 +228,11 @@ impl<'js> Scope<'js> {
     fn load(self, name: &str) -> Result<*mut q::JSModuleDef, Thrown> {
         let found = self.runtime().loader().and_then(|loader| loader.load(name));
         let module = match found.map_err(|why| self.throw(&why))? {
-            ModuleSource::Native(exports) => self.module_of(name, exports(self)?)?,
+            ModuleSource::Native(exports) => {
+                let module = self.module_of(name, exports(self)?)?;
+                self.loaded()?.add(module);
+                return Ok(module);
+            }
             source => match self.made(name, source)? {
                 // SAFETY: the value is a module. A module belongs to its context, which does not count the reference that is
                 // dropped here; what is returned is resolved at once, before anything could free what is not.
@@ -239,7 +244,24 @@ impl<'js> Scope<'js> {
             },
         };
         self.loaded()?.add(module);
+        self.set_meta(module)?;
         Ok(module)
+    }
+
+    /// Give a module its `import.meta.resolve`, which finds the module by the place of the call.
+    fn set_meta(self, module: *mut q::JSModuleDef) -> Result<(), Thrown> {
+        // SAFETY: the context is alive, and the module was made in it.
+        let meta = Value::result(self, unsafe { q::JS_GetImportMeta(self.raw(), module) })?;
+        let resolve = self.function("resolve", 1, |call| {
+            let scope = call.scope();
+            let (from, name) =
+                (scope.caller_file().unwrap_or_default(), call.argument(0).text()?.to_string());
+            let full = scope.runtime().loader().and_then(|loader| loader.resolve(&from, &name));
+            let full = full.map_err(|why| scope.throw(&why))?;
+            let is_path = full.starts_with('/');
+            Ok(scope.string(&if is_path { format!("file://{full}") } else { full }))
+        });
+        meta.set("resolve", &resolve)
     }
 
     /// A module that has the properties of an object, and the object as `default` where it has no property of that name.

@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use rquickjs_sys as q;
 
+use super::class::Class;
 use super::fields::{Fields, Jobs, StackState};
 use super::heap_limit::{HeapLimit, PollReason};
 use super::rejection::Rejections;
@@ -49,7 +50,7 @@ pub(crate) struct Runtime {
     /// The number of the first class that is not JavaScript's own.
     first_class: q::JSClassID,
     limit: Rc<HeapLimit>,
-    classes: RefCell<HashMap<TypeId, q::JSClassID>>,
+    classes: RefCell<HashMap<TypeId, Class>>,
     /// The class of asynchronous functions, once that is known.
     pub(super) async_class: OnceCell<q::JSClassID>,
     on_slice: RefCell<Option<OnSlice>>,
@@ -169,21 +170,21 @@ impl Runtime {
         class >= self.first_class
     }
 
-    /// The number of the class whose objects hold a value of type `of`; made by `make` when it is asked for first. None where
+    /// The class whose objects hold a value of type `of`; made by `make`, with its number, when it is asked for first. None where
     /// that does not succeed.
     pub(super) fn class_of(
         &self,
         of: TypeId,
-        make: impl FnOnce(q::JSClassID) -> bool,
-    ) -> Option<q::JSClassID> {
+        make: impl FnOnce(q::JSClassID) -> Option<Class>,
+    ) -> Option<Class> {
         let classes = &mut *self.classes.borrow_mut();
         if let Some(known) = classes.get(&of) {
-            return Some(*known);
+            return Some(known.clone());
         }
         let mut class = 0;
         // SAFETY: the runtime is alive; a number is given to the class that is made next.
         unsafe { q::JS_NewClassID(self.raw, &raw mut class) };
-        make(class).then(|| *classes.entry(of).or_insert(class))
+        make(class).map(|class| classes.entry(of).or_insert(class).clone())
     }
 
     /// The runtime of a context.

@@ -1,6 +1,7 @@
 mod compiling;
 mod memory;
 mod outliving;
+mod own_properties;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

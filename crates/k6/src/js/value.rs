@@ -308,21 +308,6 @@ impl<'js> Value<'js> {
         if result < 0 { Err(Thrown) } else { Ok(()) }
     }
 
-    /// Give it a property of its own, whatever it inherits.
-    ///
-    /// # Errors
-    /// That it cannot be defined.
-    pub(crate) fn define(&self, name: &str, value: &Value<'js>) -> Result<(), Thrown> {
-        value.require_made()?;
-        let name = Atom::new(self.scope, name)?;
-        // SAFETY: the context, both values and the name are alive; the value is taken, as a reference of its own.
-        let result = unsafe {
-            let value = q::JS_DupValue(self.scope.raw(), value.raw);
-            q::JS_DefinePropertyValue(self.scope.raw(), self.raw, name.raw, value, q::JS_PROP_C_W_E as _)
-        };
-        if result < 0 { Err(Thrown) } else { Ok(()) }
-    }
-
     /// Freezes it, as `Object.freeze` does.
     ///
     /// # Errors

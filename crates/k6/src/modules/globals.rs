@@ -17,6 +17,7 @@ pub(super) fn set(scope: Scope<'_>) -> Result<(), Thrown> {
         env.set(name, &scope.string(value))?;
     }
     withhold(&env, vu.shared.script.withheld_env())?;
+    globals.set("global", &globals)?;
     globals.set("__ENV", &env)?;
     globals.set("__VU", &scope.number(vu.number.get().into()))?;
     globals.set("__ITER", &scope.number(0.0))?;
@@ -25,6 +26,15 @@ pub(super) fn set(scope: Scope<'_>) -> Result<(), Thrown> {
     add(&globals, "clearTimeout", 1, clear_timer)?;
     add(&globals, "setInterval", 2, set_interval)?;
     add(&globals, "clearInterval", 1, clear_timer)
+}
+
+/// `k6/timers`: the timers that are globals, too.
+pub(super) fn timers(scope: Scope<'_>) -> Result<Value<'_>, Thrown> {
+    let (exports, globals) = (scope.object(), scope.globals());
+    for name in ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] {
+        exports.set(name, &globals.get(name)?)?;
+    }
+    Ok(exports)
 }
 
 /// Let `__ENV` throw where a variable is read that was not handed to this process: without a value the script would do

@@ -18,6 +18,28 @@ use crate::vu::Vu;
 
 pub(crate) use sending::received;
 
+/// What scripts compare `tls_version` and `ocsp` of responses with.
+const CONSTANTS: [(&str, &str); 18] = [
+    ("TLS_1_0", "tls1.0"),
+    ("TLS_1_1", "tls1.1"),
+    ("TLS_1_2", "tls1.2"),
+    ("TLS_1_3", "tls1.3"),
+    ("OCSP_STATUS_GOOD", "good"),
+    ("OCSP_STATUS_REVOKED", "revoked"),
+    ("OCSP_STATUS_SERVER_FAILED", "server_failed"),
+    ("OCSP_STATUS_UNKNOWN", "unknown"),
+    ("OCSP_REASON_UNSPECIFIED", "unspecified"),
+    ("OCSP_REASON_KEY_COMPROMISE", "key_compromise"),
+    ("OCSP_REASON_CA_COMPROMISE", "ca_compromise"),
+    ("OCSP_REASON_AFFILIATION_CHANGED", "affiliation_changed"),
+    ("OCSP_REASON_SUPERSEDED", "superseded"),
+    ("OCSP_REASON_CESSATION_OF_OPERATION", "cessation_of_operation"),
+    ("OCSP_REASON_CERTIFICATE_HOLD", "certificate_hold"),
+    ("OCSP_REASON_REMOVE_FROM_CRL", "remove_from_crl"),
+    ("OCSP_REASON_PRIVILEGE_WITHDRAWN", "privilege_withdrawn"),
+    ("OCSP_REASON_AA_COMPROMISE", "aa_compromise"),
+];
+
 pub(super) fn exports(scope: Scope<'_>) -> Result<Value<'_>, Thrown> {
     response::set_prototype(scope)?;
     let exports = scope.object();
@@ -35,9 +57,12 @@ pub(super) fn exports(scope: Scope<'_>) -> Result<Value<'_>, Thrown> {
     add(&exports, "setResponseCallback", 1, set_response_callback)?;
     let url = "(strings, ...values) => {
         const joined = (of) => strings.reduce((all, part, at) => all + part + (at < values.length ? of(values[at]) : ''), '');
-        const url = joined(String);
+        const url = joined((value) => value === undefined || value === null ? '' : String(value));
         return { name: joined(() => '${}'), url, clean_url: url }; }";
     exports.set("url", &scope.run(url, "k6/http")?)?;
+    for (name, value) in CONSTANTS {
+        exports.set(name, &scope.string(value))?;
+    }
     add(&exports, "file", 3, body::file)?;
     cookies::add_to(&exports)?;
     Ok(exports)

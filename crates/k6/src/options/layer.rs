@@ -86,6 +86,21 @@ impl Layer {
         Ok(Layer { source: Source::Environment, options, notes: Vec::new() })
     }
 
+    /// That each of its scenarios names its executor, which k6 finds before it looks at anything else.
+    ///
+    /// # Errors
+    /// [`OptionsError::Problems`].
+    pub fn require_executors(&self) -> Result<(), OptionsError> {
+        let scenarios = self.options.scenarios.iter().flatten();
+        match scenarios.filter(|(_, scenario)| scenario.executor.is_none()).map(|(name, _)| name).next() {
+            None => Ok(()),
+            Some(name) => {
+                let problem = format!("scenario '{name}' doesn't have a specified executor type");
+                Err(OptionsError::Problems(vec![problem]))
+            }
+        }
+    }
+
     /// These options above those of lower layers. A load of this layer replaces a load of a lower one, whichever option
     /// each of them is described with.
     pub(super) fn above(self, lower: Options, notes: &mut Vec<String>) -> Options {

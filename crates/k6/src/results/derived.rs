@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use evidence::metric::{MetricKind, MetricSums};
 use evidence::run::ReadError;
-use evidence::{Instant, Metric, Name, Run, SeriesKey};
+use evidence::{Ending, Instant, Key, Metric, Name, Run, SeriesKey};
 
 use super::SeriesSums;
 use crate::options::ScenarioShape;
@@ -24,7 +24,7 @@ fn no_bytes() -> MetricSums {
 
 /// Their values in a run.
 pub(super) fn derived(run: &dyn Run, offered: &[ScenarioShape]) -> Result<SeriesSums, ReadError> {
-    let mut all = dropped(run)?;
+    let mut all = dropped(run, offered)?;
     all.extend(ALWAYS.map(|name| (name.into(), BTreeMap::new(), no_bytes())));
     let (vus, most) = active(run)?;
     let made = |shape: &ScenarioShape| match shape.executor.is_open() {
@@ -38,8 +38,9 @@ pub(super) fn derived(run: &dyn Run, offered: &[ScenarioShape]) -> Result<Series
     Ok(all)
 }
 
-/// Iterations that were due and never begun, by scenario.
-fn dropped(run: &dyn Run) -> Result<SeriesSums, ReadError> {
+/// Iterations that were due and never begun, by scenario; and as in k6 those of a given number that the scenario's time was too
+/// short for, unless the run was ended early.
+fn dropped(run: &dyn Run, offered: &[ScenarioShape]) -> Result<SeriesSums, ReadError> {
     let mut by_scenario: BTreeMap<Name, MetricSums> = BTreeMap::new();
     let is_dropped = |metric| matches!(metric, Metric::DroppedCap | Metric::DroppedLate | Metric::Dropped);
     for (id, key) in run.keys().iter().filter(|(_, key)| is_dropped(key.metric)) {
@@ -52,11 +53,27 @@ fn dropped(run: &dyn Run) -> Result<SeriesSums, ReadError> {
             );
         }
     }
+    let is_whole = run.end().is_some_and(|end| end.ending == Ending::Completed);
+    for shape in offered.iter().filter(|_| is_whole) {
+        let Some(asked) = shape.executor.iterations() else { continue };
+        let never_begun = asked.saturating_sub(begun(run, &shape.name)?);
+        if never_begun > 0 {
+            let sums = by_scenario.entry(shape.name.as_str().into()).or_default();
+            sums.add(MetricKind::Counter, never_begun as f64, Instant::EPOCH + run.recorded());
+        }
+    }
     let tagged = |(scenario, sums): (Name, MetricSums)| {
         let tags = BTreeMap::from([(Name::from("scenario"), scenario)]);
         ("dropped_iterations".into(), tags, sums)
     };
     Ok(by_scenario.into_iter().filter(|(_, sums)| sums.sum > 0.0).map(tagged).collect())
+}
+
+/// How many iterations of a scenario were begun.
+fn begun(run: &dyn Run, scenario: &str) -> Result<u64, ReadError> {
+    let is_begun = |key: &Key| key.metric == Metric::Started && *key.scenario == *scenario;
+    let begun = run.keys().iter().filter(|(_, key)| is_begun(key));
+    begun.map(|(id, _)| run.total(*id)).sum()
 }
 
 /// Virtual users with an iteration under way, second by second, and the most of them.

@@ -15,6 +15,16 @@ pub struct TestRequests {
     has_sent: AtomicBool,
     /// The URL of the first request that could not be sent.
     unsent: OnceLock<String>,
+    /// Why a virtual user could not be made.
+    init_failure: OnceLock<InitFailure>,
+}
+
+/// What a script threw while it was evaluated for a virtual user.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InitFailure {
+    pub message: String,
+    /// Whether it has asked for the end of its test.
+    pub is_abort: bool,
 }
 
 /// What a script has asked of its whole test in one process.
@@ -28,6 +38,8 @@ pub struct TestOutcome {
     pub has_sent: bool,
     /// The URL of the first request that it could not send.
     pub unsent: Option<String>,
+    /// Why a virtual user could not be made.
+    pub init_failure: Option<InitFailure>,
 }
 
 impl TestRequests {
@@ -38,6 +50,7 @@ impl TestRequests {
             is_marked_failed: self.is_marked_failed(),
             has_sent: self.has_sent.load(Ordering::Relaxed),
             unsent: self.unsent.get().cloned(),
+            init_failure: self.init_failure.get().cloned(),
         }
     }
 
@@ -55,6 +68,9 @@ impl TestRequests {
         if let Some(url) = elsewhere.unsent {
             self.add_unsent(&url);
         }
+        if let Some(failure) = elsewhere.init_failure {
+            self.init_failure.get_or_init(|| failure);
+        }
     }
 
     /// The message of the abort that the script has asked for first; none where it has not.
@@ -70,6 +86,16 @@ impl TestRequests {
     /// The URL of the first request that could not be sent.
     pub fn first_unsent(&self) -> Option<&str> {
         self.unsent.get().map(String::as_str)
+    }
+
+    /// Why a virtual user could not be made, where one could not.
+    pub fn init_failure(&self) -> Option<InitFailure> {
+        self.init_failure.get().cloned()
+    }
+
+    pub(crate) fn fail_init(&self, message: String) {
+        let is_abort = self.abort.get().is_some();
+        self.init_failure.get_or_init(|| InitFailure { message, is_abort });
     }
 
     /// Whether any request was sent.

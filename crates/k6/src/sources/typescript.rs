@@ -6,11 +6,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use swc_common::errors::{DiagnosticBuilder, Emitter, Handler};
 use swc_common::sync::Lrc;
-use swc_common::{FileName, GLOBALS, Globals, SourceMap, Span, Spanned};
-use swc_ecma_ast::{EsVersion, Ident, ImportDecl, ImportSpecifier, ModuleDecl, ModuleItem};
+use swc_common::{BytePos, FileName, GLOBALS, Globals, SourceMap, Span, Spanned};
+use swc_ecma_ast::{
+    AssignPatProp, BindingIdent, ClassDecl, EsVersion, ExportSpecifier, FnDecl, Ident, ImportDecl,
+    ImportSpecifier, Module, ModuleDecl, ModuleItem, NamedExport,
+};
 use swc_ecma_parser::{Syntax, TsSyntax, parse_file_as_module};
 use swc_ecma_visit::{Visit, VisitWith};
 use swc_ts_fast_strip::{ErrorCode, Mode, Options, TransformOutput, TsError, operate};
+
+/// The JavaScript of a text that may be TypeScript.
+///
+/// # Errors
+/// What is wrong with it, and where.
+pub(super) fn javascript_of_any(name: &str, text: &str) -> Result<String, String> {
+    if parsed(text).is_some() { Ok(text.to_owned()) } else { javascript(name, text) }
+}
 
 /// The JavaScript of a text in TypeScript. Where it has enums, namespaces or other syntax that is more than types, the text is
 /// written anew, and places are those of the new one.
@@ -19,10 +30,10 @@ use swc_ts_fast_strip::{ErrorCode, Mode, Options, TransformOutput, TsError, oper
 /// What is wrong with it, and where.
 pub(super) fn javascript(name: &str, text: &str) -> Result<String, String> {
     match converted(name, text, Mode::StripOnly) {
-        Ok(output) => Ok(without_unused_imports(output.code)),
+        Ok(output) => Ok(without_types_names(output.code)),
         Err((ErrorCode::UnsupportedSyntax, _)) => {
             let written = converted(name, text, Mode::Transform).map_err(|(_, why)| why)?;
-            Ok(without_unused_imports(written.code))
+            Ok(without_types_names(written.code))
         }
         Err((_, why)) => Err(why),
     }
@@ -66,25 +77,39 @@ impl Emitter for Problems {
     }
 }
 
-/// The text without imports of names that only types use: what is imported may be a type itself.
-fn without_unused_imports(text: String) -> String {
+/// The module that a text in JavaScript is, and where it begins; none where it is not JavaScript.
+fn parsed(text: &str) -> Option<(Module, BytePos)> {
     let map = SourceMap::default();
-    let file = map.new_source_file(FileName::Anon.into(), text.clone());
-    let parsed = parse_file_as_module(&file, Syntax::default(), EsVersion::latest(), None, &mut Vec::new());
+    let file = map.new_source_file(FileName::Anon.into(), text.to_owned());
+    let mut problems = Vec::new();
+    let module = parse_file_as_module(&file, Syntax::default(), EsVersion::latest(), None, &mut problems);
+    module.ok().filter(|_| problems.is_empty()).map(|module| (module, file.start_pos))
+}
+
+/// The text without the names of types: imports of what only types use, which may be types themselves, and exports of what is not
+/// declared.
+fn without_types_names(text: String) -> String {
     // What is wrong with it is found when it is compiled.
-    let Ok(module) = parsed else { return text };
+    let Some((module, start)) = parsed(&text) else { return text };
+    let declared = declared(&module);
     let mut used = UsedNames::default();
     module.visit_with(&mut used);
-    let range = |span: Span| (span.lo.0 - file.start_pos.0) as usize..(span.hi.0 - file.start_pos.0) as usize;
+    let range = |span: Span| (span.lo.0 - start.0) as usize..(span.hi.0 - start.0) as usize;
     let mut kept = text.clone();
     for item in module.body.iter().rev() {
-        if let ModuleItem::ModuleDecl(ModuleDecl::Import(import)) = item {
-            let whole = range(import.span);
-            let rest = import_of(import, |span| &text[range(span)], &used.0);
-            kept.replace_range(
-                whole.clone(),
-                &rest.map_or(text[whole.clone()].to_owned(), |rest| with_lines_of(&rest, &text, whole)),
-            );
+        let text_of = |span| &text[range(span)];
+        let (span, rest) = match item {
+            ModuleItem::ModuleDecl(ModuleDecl::Import(import)) => {
+                (import.span, import_of(import, text_of, &used.0))
+            }
+            ModuleItem::ModuleDecl(ModuleDecl::ExportNamed(export)) if export.src.is_none() => {
+                (export.span, export_of(export, text_of, &declared))
+            }
+            _ => continue,
+        };
+        let whole = range(span);
+        if let Some(rest) = rest {
+            kept.replace_range(whole.clone(), &with_lines_of(&rest, &text, whole));
         }
     }
     kept
@@ -113,6 +138,57 @@ fn import_of<'t>(
     let others = (!others.is_empty()).then(|| joined(&others));
     let names: Vec<String> = others.into_iter().chain(named).collect();
     Some(format!("import {} from {};", names.join(", "), text_of(import.src.span)))
+}
+
+/// What is left of an export of names that are not all declared; none where it stays as it is.
+fn export_of<'t>(
+    export: &NamedExport,
+    text_of: impl Fn(Span) -> &'t str,
+    declared: &BTreeSet<String>,
+) -> Option<String> {
+    let is_left = |specifier: &&ExportSpecifier| match specifier {
+        ExportSpecifier::Named(named) => declared.contains(named.orig.atom().as_str()),
+        _ => true,
+    };
+    let left: Vec<&str> =
+        export.specifiers.iter().filter(is_left).map(|specifier| text_of(specifier.span())).collect();
+    (left.len() < export.specifiers.len()).then(|| format!("export {{ {} }};", left.join(", ")))
+}
+
+/// The names that a module declares or imports.
+fn declared(module: &Module) -> BTreeSet<String> {
+    let mut names = DeclaredNames::default();
+    module.visit_with(&mut names);
+    names.0
+}
+
+/// The names of declarations, also of inner ones: an export of such a name is wrong in TypeScript already.
+#[derive(Default)]
+struct DeclaredNames(BTreeSet<String>);
+
+impl Visit for DeclaredNames {
+    fn visit_binding_ident(&mut self, name: &BindingIdent) {
+        self.0.insert(name.id.sym.to_string());
+    }
+
+    fn visit_assign_pat_prop(&mut self, property: &AssignPatProp) {
+        self.0.insert(property.key.id.sym.to_string());
+        property.visit_children_with(self);
+    }
+
+    fn visit_fn_decl(&mut self, function: &FnDecl) {
+        self.0.insert(function.ident.sym.to_string());
+        function.visit_children_with(self);
+    }
+
+    fn visit_class_decl(&mut self, class: &ClassDecl) {
+        self.0.insert(class.ident.sym.to_string());
+        class.visit_children_with(self);
+    }
+
+    fn visit_import_specifier(&mut self, specifier: &ImportSpecifier) {
+        self.0.insert(specifier.local().sym.to_string());
+    }
 }
 
 /// A text with as many lines as what it replaces.

@@ -107,8 +107,11 @@ impl<A> Series<'_, A> {
 pub struct MetricThresholds {
     /// As the script names it: `http_req_duration` or `http_req_duration{status:200}`.
     pub metric: String,
-    /// In the order of the script. Without any a part is shown if it has values, as k6 does with `--no-thresholds`.
+    /// In the order of the script.
     pub thresholds: Vec<Threshold>,
+    /// Whether the script names the metric: it is shown without values, too. With `--no-thresholds` k6 shows a part only if it has
+    /// values.
+    pub is_asked: bool,
 }
 
 /// Everything that a summary is made of.
@@ -168,7 +171,7 @@ impl<A: Aggregate> RunRecord<'_, A> {
             let sums = run.sums.get(&definition.name);
             let parts = self.parts(definition);
             let own = self.thresholds_of(&definition.name);
-            if sums.is_some() || !own.is_empty() || !parts.is_empty() {
+            if sums.is_some() || self.is_asked(&definition.name) || !parts.is_empty() {
                 metrics.insert(definition.name.clone(), self.metric(definition, sums, own));
             }
             metrics.extend(parts);
@@ -185,7 +188,7 @@ impl<A: Aggregate> RunRecord<'_, A> {
             let list = braced.strip_prefix('{')?.strip_suffix('}')?.trim();
             let sums = self.part(&definition.name, &tags_of(list)?);
             let thresholds = self.thresholds_of(name);
-            let is_shown = sums.is_some() || !thresholds.is_empty();
+            let is_shown = sums.is_some() || self.is_asked(name);
             let shown_name = format!("{}{{{list}}}", definition.name);
             is_shown.then(|| (shown_name, self.metric(definition, sums.as_ref(), thresholds)))
         });
@@ -203,6 +206,10 @@ impl<A: Aggregate> RunRecord<'_, A> {
     fn thresholds_of(&self, name: &str) -> &[Threshold] {
         let entry = self.thresholds.iter().find(|entry| entry.metric == name);
         entry.map_or(&[], |entry| &entry.thresholds)
+    }
+
+    fn is_asked(&self, name: &str) -> bool {
+        self.thresholds.iter().any(|entry| entry.metric == name && entry.is_asked)
     }
 
     fn section(&self, name: &str, gathered: &Gathered<A>) -> Section {

@@ -155,7 +155,8 @@ impl Recording {
                 .map(|(source, given)| Threshold { source: source.clone(), ok: given["ok"] == true })
                 .collect();
             thresholds.sort_by_key(|threshold| script.find(&threshold.source));
-            MetricThresholds { metric: name.clone(), thresholds }
+            let is_asked = !thresholds.is_empty();
+            MetricThresholds { metric: name.clone(), thresholds, is_asked }
         });
         all.collect()
     }

@@ -2,11 +2,54 @@
 
 use std::collections::BTreeMap;
 
+use k6::options::is_option_variable;
 use k6::summary::SummaryMode;
 
 use super::script::ScriptArguments;
 
 const TRUE: [&str; 6] = ["true", "TRUE", "True", "t", "T", "1"];
+
+/// Variables that are read here or, as those of outputs, where what they are for is.
+const READ: [&str; 20] = [
+    "K6_COMPATIBILITY_MODE",
+    "K6_CONFIG",
+    "K6_CONSOLE_OUTPUT",
+    "K6_CSV_FILENAME",
+    "K6_CSV_TIME_FORMAT",
+    "K6_INCLUDE_SYSTEM_ENV_VARS",
+    "K6_LOG_FORMAT",
+    "K6_LOG_OUTPUT",
+    "K6_NEW_MACHINE_READABLE_SUMMARY",
+    "K6_NO_COLOR",
+    "K6_NO_SUMMARY",
+    "K6_NO_USAGE_REPORT",
+    "K6_OUT",
+    "K6_SECRET_SOURCE",
+    "K6_SUMMARY_EXPORT",
+    "K6_SUMMARY_MODE",
+    "K6_TRACES_OUTPUT",
+    "K6_TYPE",
+    "K6_CSV_SAVE_INTERVAL",
+    "K6_PROFILING_ENABLED",
+];
+
+/// A sentence about variables of k6 that are set and that nothing reads, nor the script with this text; none without any.
+pub(crate) fn without_effect(variables: &BTreeMap<String, String>, script: &str) -> Option<String> {
+    let is_read = |name: &str| READ.contains(&name) || is_option_variable(name) || script.contains(name);
+    let set = variables.iter().filter(|(name, text)| name.starts_with("K6_") && !text.is_empty());
+    let names: Vec<&str> = set.map(|(name, _)| name.as_str()).filter(|name| !is_read(name)).collect();
+    let verb = match names.len() {
+        0 => return None,
+        1 => "has",
+        _ => "have",
+    };
+    let is_dashboard = |name: &&str| name.starts_with("K6_WEB_DASHBOARD");
+    let instead = match names.iter().any(is_dashboard) {
+        true => ": --live serves the report of the run so far, and --html writes it",
+        false => "",
+    };
+    Some(format!("{} {verb} no effect{instead}", names.join(", ")))
+}
 
 impl ScriptArguments {
     /// With what variables say where flags do not.
@@ -31,5 +74,24 @@ impl ScriptArguments {
             self.include_system_env_vars = Some(TRUE.contains(&text.as_str()));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_that_nothing_reads_are_named() {
+        let of = |names: &[&str], script: &str| {
+            let set = |name: &&str| ((*name).to_owned(), "1".to_owned());
+            without_effect(&names.iter().map(set).collect(), script)
+        };
+        assert_eq!(of(&["K6_VUS", "K6_OUT", "HOME"], ""), None);
+        assert_eq!(of(&["K6_MINE"], "console.log(__ENV.K6_MINE)"), None);
+        let both = of(&["K6_INFLUXDB_ADDR", "K6_OTEL_SERVICE_NAME"], "").expect("both are named");
+        assert_eq!(both, "K6_INFLUXDB_ADDR, K6_OTEL_SERVICE_NAME have no effect");
+        let dashboard = of(&["K6_WEB_DASHBOARD"], "").expect("it is named");
+        assert!(dashboard.starts_with("K6_WEB_DASHBOARD has no effect: --live"), "{dashboard}");
     }
 }

@@ -21,7 +21,7 @@ use crate::replaced;
 /// The command line. Help, or what is wrong, is printed, and ends the process.
 pub(crate) fn parse() -> Arguments {
     let arguments = || with_live_address(with_whole_curl(std::env::args_os().collect()));
-    let given = || with_script_verb(with_http_verb(arguments()));
+    let given = || with_flags_alone(with_script_verb(with_http_verb(arguments())));
     if given().len() < 2 {
         FIRST_COMMANDS.lines().for_each(screen::note);
         std::process::exit(USAGE);
@@ -145,7 +145,7 @@ fn refused(arguments: &[OsString]) -> Option<String> {
 }
 
 /// What the names of scripts end with.
-const SCRIPT_ENDINGS: [&str; 5] = ["js", "mjs", "cjs", "tar", "ts"];
+const SCRIPT_ENDINGS: [&str; 11] = ["js", "mjs", "cjs", "tar", "ts", "mts", "cts", "jsx", "tsx", "es6", "es"];
 /// The exit code of k6 for flags that cannot be read.
 const UNREADABLE_FLAGS: i32 = 255;
 
@@ -231,11 +231,37 @@ fn with_script_verb(mut arguments: Vec<OsString>) -> Vec<OsString> {
     arguments
 }
 
-/// Whether this argument names a script.
+/// The command line, in which boolean flags of a script have no values.
+#[cfg(feature = "scripts")]
+fn with_flags_alone(arguments: Vec<OsString>) -> Vec<OsString> {
+    let command = Arguments::command();
+    match command.find_subcommand(SCRIPT_VERB).filter(|_| is_script_verb(&arguments)) {
+        Some(command) => super::boolean_flags::without_values(arguments, command),
+        None => arguments,
+    }
+}
+
+#[cfg(not(feature = "scripts"))]
+fn with_flags_alone(arguments: Vec<OsString>) -> Vec<OsString> {
+    arguments
+}
+
+/// Whether this argument names a script: by its ending or, of a file without one, by what is in it.
 pub(crate) fn is_script(argument: &Path) -> bool {
-    let ending = argument.extension().and_then(|ending| ending.to_str());
-    ending.is_some_and(|ending| SCRIPT_ENDINGS.contains(&ending))
-        && !argument.to_string_lossy().starts_with('-')
+    if argument.to_string_lossy().starts_with('-') {
+        return false;
+    }
+    match argument.extension().and_then(|ending| ending.to_str()) {
+        Some(ending) => SCRIPT_ENDINGS.contains(&ending),
+        None => std::fs::read_to_string(argument).is_ok_and(|text| exports_something(&text)),
+    }
+}
+
+/// Whether a text has a line that exports something from a module.
+fn exports_something(text: &str) -> bool {
+    let is_export =
+        |line: &str| ["export ", "module.exports", "exports."].iter().any(|word| line.starts_with(word));
+    text.lines().any(is_export)
 }
 
 /// Whether the script is standard input: `-` comes first, or last and not as the value of an option.

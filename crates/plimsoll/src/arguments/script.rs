@@ -111,6 +111,9 @@ pub(crate) struct ScriptArguments {
     /// Do not evaluate thresholds
     #[arg(long, help_heading = "Load", hide_short_help = true)]
     pub(crate) no_thresholds: bool,
+    /// Flags that were given as false, such as --throw=false
+    #[arg(long, hide = true)]
+    pub(crate) given_as_false: Vec<String>,
     /// Nothing is ever reported: accepted and without effect
     #[arg(long, hide = true)]
     pub(crate) no_usage_report: bool,

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use conduct::failure::{CommandResult, Failure};
 use conduct::screen;
 
-use crate::arguments::ScriptArguments;
+use crate::arguments::{ScriptArguments, without_effect};
 
 /// k6's exit code for a command line of which it refuses something.
 const REFUSED: u8 = 255;
@@ -27,5 +27,7 @@ pub(super) fn accept(arguments: &mut ScriptArguments) -> CommandResult<()> {
         return Err(refused(why));
     }
     arguments.foreign.notes().iter().for_each(screen::note);
+    let text = std::fs::read_to_string(&arguments.script).unwrap_or_default();
+    without_effect(&variables, &text).iter().for_each(screen::note);
     arguments.complete(&variables).map_err(refused)
 }

@@ -35,7 +35,8 @@ fn default_import_cache() -> Option<PathBuf> {
 }
 
 fn flags(arguments: &ScriptArguments) -> Flags {
-    let set = |flag: bool| flag.then_some(true);
+    let is_false = |name: &str| arguments.given_as_false.iter().any(|given| given == name);
+    let set = |flag: bool, name: &str| if flag { Some(true) } else { is_false(name).then_some(false) };
     let ScriptArguments { vus, iterations, rps, max_redirects, batch, batch_per_host, .. } = *arguments;
     let given = arguments;
     Flags {
@@ -45,32 +46,32 @@ fn flags(arguments: &ScriptArguments) -> Flags {
         stages: given.stages.clone(),
         execution_segment: given.execution_segment.clone(),
         execution_segment_sequence: given.execution_segment_sequence.clone(),
-        paused: set(given.foreign.paused),
+        paused: set(given.foreign.paused, "paused"),
         http_debug: given.foreign.http_debug.clone(),
-        stay_after_run: set(given.foreign.stay_after_run),
-        no_setup: set(given.no_setup),
-        no_teardown: set(given.no_teardown),
+        stay_after_run: set(given.foreign.stay_after_run, "linger"),
+        no_setup: set(given.no_setup, "no-setup"),
+        no_teardown: set(given.no_teardown, "no-teardown"),
         max_redirects,
         batch,
         batch_per_host,
         rps,
         user_agent: given.user_agent.clone(),
-        insecure_skip_tls_verify: set(given.insecure_skip_tls_verify),
-        no_connection_reuse: set(given.no_connection_reuse),
-        no_vu_connection_reuse: set(given.no_vu_connection_reuse),
+        insecure_skip_tls_verify: set(given.insecure_skip_tls_verify, "insecure-skip-tls-verify"),
+        no_connection_reuse: set(given.no_connection_reuse, "no-connection-reuse"),
+        no_vu_connection_reuse: set(given.no_vu_connection_reuse, "no-vu-connection-reuse"),
         local_ips: given.local_ips.clone(),
         min_iteration_duration: given.min_iteration_duration.clone(),
-        throw: set(given.throw),
+        throw: set(given.throw, "throw"),
         blacklist_ips: given.blacklist_ips.clone(),
         block_hostnames: given.block_hostnames.clone(),
         summary_trend_stats: given.summary_trend_stats.clone(),
         summary_time_unit: given.summary_time_unit.clone(),
         system_tags: given.system_tags.clone(),
         tags: given.tags.clone(),
-        discard_response_bodies: set(given.discard_response_bodies),
+        discard_response_bodies: set(given.discard_response_bodies, "discard-response-bodies"),
         dns: given.dns.clone(),
-        no_thresholds: set(given.no_thresholds),
-        no_usage_report: set(given.no_usage_report),
+        no_thresholds: set(given.no_thresholds, "no-thresholds"),
+        no_usage_report: set(given.no_usage_report, "no-usage-report"),
         env: given.env.clone(),
     }
 }

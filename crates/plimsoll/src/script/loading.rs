@@ -13,6 +13,9 @@ use workload::{Files, LoadedPlan, Workload};
 use super::command_line::refused;
 use super::{policy, standard_input, threw, unusable};
 
+/// A file of options that cannot be read, as k6 has it.
+const UNUSABLE_CONFIG: u8 = 104;
+
 /// This process, which offers the whole load, and reads these files.
 pub(super) fn here(
     files: Arc<dyn Files + Send + Sync>,
@@ -33,7 +36,8 @@ pub(super) fn load(
     k6::load(inputs, process, log).map_err(|error| match error {
         LoadError::Options(error) => unusable(error),
         LoadError::Script(error) => threw(&error),
-        LoadError::Config { .. } => Failure::usage(error),
+        LoadError::Config { .. } => Failure::Script { code: UNUSABLE_CONFIG, error: error.into() },
+        LoadError::Missing { .. } => refused(error),
         LoadError::Values(error) => refused(error),
     })
 }

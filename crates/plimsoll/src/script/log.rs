@@ -17,9 +17,17 @@ const WAITING_LINES: usize = 10_000;
 /// How many bytes of text may wait before another line does: lines may be whole responses.
 const WAITING_BYTES: usize = 16 << 20;
 
+/// Whether lines of `console.debug` are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DebugLines {
+    Printed,
+    LeftOut,
+}
+
 /// Prints the lines of a script.
 pub(super) struct ScriptLog {
     lines: SyncSender<LogLine>,
+    debug_lines: DebugLines,
     waiting: Arc<Waiting>,
     printer: JoinHandle<()>,
 }
@@ -50,24 +58,29 @@ fn bytes_of(line: &LogLine) -> usize {
 }
 
 impl ScriptLog {
-    pub(super) fn start() -> CommandResult<ScriptLog> {
+    pub(super) fn start(debug_lines: DebugLines) -> CommandResult<ScriptLog> {
         let (lines, printed) = sync_channel(WAITING_LINES);
         let waiting = Arc::<Waiting>::default();
         let known = waiting.clone();
         let thread = std::thread::Builder::new().name("script-log".to_owned());
         let printer = thread.spawn(move || print_all(&printed, &known)).map_err(Failure::own)?;
-        Ok(ScriptLog { lines, waiting, printer })
+        Ok(ScriptLog { lines, debug_lines, waiting, printer })
     }
 
     /// Takes lines without waiting.
     pub(super) fn sink(&self) -> LogSink {
         let (lines, waiting) = (self.lines.clone(), self.waiting.clone());
-        Arc::new(move |line| waiting.send(&lines, line))
+        let is_quiet = self.debug_lines == DebugLines::LeftOut;
+        Arc::new(move |line| {
+            if !(is_quiet && line.level == Level::Debug) {
+                waiting.send(&lines, line);
+            }
+        })
     }
 
     /// Print what waits. Lines that are written later are left out.
     pub(super) fn end(self) {
-        let ScriptLog { lines, waiting, printer } = self;
+        let ScriptLog { lines, waiting, printer, .. } = self;
         let left_out = waiting.left_out.load(Ordering::Relaxed);
         if left_out > 0 {
             let text = format!(

@@ -1,12 +1,12 @@
 //! What a script's run came to, in k6's terms: its metrics, its thresholds, its exit code.
 
 use ::report::Summary;
-use anyhow::anyhow;
 use archive::Stored;
 use conduct::failure::{CommandResult, Failure};
 use conduct::recording::SealedRun;
 use conduct::screen::{self, Stream};
 use conduct::standard_output;
+use engine::DryRun;
 use evidence::{Ending, Judgement, Run, TerminalText, Verdict};
 use k6::results::{FinishedScript, RunResults, Terminals};
 use k6::summary::{Colours, handle_summary, summary_export, summary_text};
@@ -108,8 +108,13 @@ fn put(made: &SummaryOutput, colours: Colours) -> CommandResult<()> {
             screen::note(&*shown(&text, Colours::Off));
             Ok(())
         }
-        path => std::fs::write(path, &made.content)
-            .map_err(|error| Failure::own(anyhow!("handleSummary(): cannot write {path}: {error}"))),
+        // As in k6 that changes no exit code.
+        path => {
+            if let Err(error) = std::fs::write(path, &made.content) {
+                screen::note(format_args!("handleSummary(): cannot write {path}: {error}"));
+            }
+            Ok(())
+        }
     }
 }
 
@@ -129,6 +134,7 @@ impl ScriptOutcome {
         &self,
         arguments: &ScriptArguments,
         loaded: &LoadedScript,
+        after: Option<&DryRun>,
         log: &LogSink,
     ) -> CommandResult<()> {
         if let Some(path) = &arguments.summary_export {
@@ -140,10 +146,11 @@ impl ScriptOutcome {
         if arguments.no_summary {
             return Ok(());
         }
-        match loaded.script.handle_summary(&handle_summary(&self.results.summary), log) {
-            Ok(Some(made)) => return made.iter().try_for_each(|made| put(made, colours)),
-            Ok(None) => {}
-            Err(error) => screen::note(format_args!("handleSummary() failed: {error}")),
+        let data = handle_summary(&self.results.summary);
+        match after.map(|after| loaded.script.handle_summary(&data, after, log)) {
+            Some(Ok(Some(made))) => return made.iter().try_for_each(|made| put(made, colours)),
+            Some(Ok(None)) | None => {}
+            Some(Err(error)) => screen::note(format_args!("handleSummary() failed: {error}")),
         }
         let mode = arguments.summary_mode.unwrap_or_default();
         standard_output::print(&shown(&summary_text(&self.results.summary, mode, colours), colours))

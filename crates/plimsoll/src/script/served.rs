@@ -13,7 +13,7 @@ use engine::Program;
 use k6::{LoadedScript, ReadingProcess, Script, ScriptInputs, TestOutcome};
 
 use super::loading::{behaviour, load, plan};
-use super::log::ScriptLog;
+use super::log::{DebugLines, ScriptLog};
 
 /// The endings of modules.
 const MODULES: [&str; 6] = ["js", "mjs", "cjs", "ts", "mts", "cts"];
@@ -76,7 +76,7 @@ pub(crate) fn served(job: serde_json::Value, session: &mut Session) -> CommandRe
         let lines = std::str::from_utf8(content).map_err(Failure::own)?.lines();
         shared_arrays.insert(name.to_owned(), lines.map(str::to_owned).collect());
     }
-    let log = ScriptLog::start()?;
+    let log = ScriptLog::start(DebugLines::LeftOut)?;
     let process = ReadingProcess {
         files: Arc::new(session.files.clone()),
         has_disk: false,

@@ -1,7 +1,8 @@
 //! Scripts whose outcome was recorded from a real k6: `tests/conformance/NAME.js` and what came of it in `NAME.json`.
 //!
 //! Compared are the exit code, what was logged by `console.log`, the values of metrics that do not depend on time, checks by group,
-//! and thresholds. With `K6_PROGRAM` in the environment each script is run by that k6 first, and its recording is written anew.
+//! and thresholds. With `K6_PROGRAM` in the environment each script is run by that k6 first, and its recording is written anew;
+//! with `K6_SCRIPTS`, names separated by commas, only these are compared.
 //! `docs/k6-compatibility.md` names every script.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -252,7 +253,11 @@ fn scripts_come_to_what_they_come_to_in_k6() {
         let found = differences(&ours, &recorded, &ScriptHeader::of(script).approximate);
         found.into_iter().map(|difference| format!("{name}: {difference}")).collect::<Vec<_>>()
     };
-    let scripts = scripts();
+    let only = std::env::var("K6_SCRIPTS").ok();
+    let is_asked = |script: &PathBuf| {
+        only.as_ref().is_none_or(|only| only.split(',').any(|one| one == file_name(script)))
+    };
+    let scripts: Vec<PathBuf> = scripts().into_iter().filter(is_asked).collect();
     // Most of them wait more than they work.
     let found: Vec<String> = std::thread::scope(|scope| {
         let parts = scripts.chunks(scripts.len().div_ceil(4));

@@ -82,6 +82,49 @@ fn a_script_may_come_through_standard_input() {
 }
 
 #[test]
+fn typescript_may_come_through_standard_input() {
+    let folder = TestFolder::new("");
+    folder.write(
+        "x.ts",
+        "const value: string = 'typed'; export default function (): void { console.log(value); }",
+    );
+    folder.plimsoll_after("exec < x.ts", &["run", "-", "-q"]).stderr_contains(&["INFO typed"]);
+}
+
+#[test]
+fn a_script_may_have_any_ending_and_none() {
+    let script = "export default function () { console.log('run'); }";
+    for name in ["script.es6", "script.mts", "script.jsx", "script.tsx", "script"] {
+        run(&[(name, script)], &[]).exits_with(0).stderr_contains(&["INFO run"]);
+    }
+}
+
+#[test]
+fn a_script_that_is_not_there_is_255() {
+    let folder = TestFolder::new("");
+    folder.plimsoll(&["run", "nope.js"]).exits_with(255).stderr_contains(&["cannot read", "nope.js"]);
+}
+
+#[test]
+fn debug_lines_are_printed_with_verbose_only() {
+    let script =
+        ("script.js", "export default function () { console.debug('hidden'); console.log('shown'); }");
+    let ran = run(&[script], &[]);
+    ran.exits_with(0).stderr_contains(&["INFO shown"]);
+    assert!(!ran.stderr.contains("hidden"));
+    run(&[script], &["-v"]).exits_with(0).stderr_contains(&["DEBU hidden"]);
+}
+
+#[test]
+fn variables_of_k6_without_effect_are_named() {
+    let folder = TestFolder::new("");
+    folder.write("script.js", "export default function () { console.log(__ENV.K6_OWN); }");
+    let variables = "export K6_WEB_DASHBOARD=true K6_INFLUXDB_DB=x K6_OWN=1 K6_ITERATIONS=1";
+    let ran = folder.plimsoll_after(variables, &[&["run", "script.js"][..], &FIXED].concat());
+    ran.exits_with(0).stderr_contains(&["K6_INFLUXDB_DB, K6_WEB_DASHBOARD have no effect: --live"]);
+}
+
+#[test]
 fn runs_of_one_second_have_files_of_their_own() {
     let folder = TestFolder::new("");
     folder.write("same.js", "export default function () {}");

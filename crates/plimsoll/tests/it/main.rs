@@ -32,6 +32,7 @@ mod k6_ends;
 mod k6_hostile;
 mod k6_http;
 mod k6_judged;
+mod k6_library;
 mod k6_loading;
 mod k6_long_bodies;
 mod k6_lost_connections;

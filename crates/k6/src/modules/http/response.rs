@@ -1,6 +1,7 @@
 //! Responses, as objects whose properties are made when they are read.
 
 use std::borrow::Cow;
+use std::ffi::CStr;
 use std::rc::Rc;
 use std::str::Utf8Chunk;
 
@@ -8,71 +9,81 @@ use engine::HeldBytes;
 use engine::tls_offer::TlsVersion;
 
 use crate::http::{BodyForm, HttpResponse, SetCookie, is_unknown_selector, select, shown_name, status_text};
-use crate::js::{Call, Scope, Thrown, Value};
+use crate::js::{Call, Scope, Shared, Thrown, Value};
 use crate::modules::defining::add;
 use crate::vu::Vu;
+
+/// Why what has no body has no JSON, in k6's words.
+const NO_BODY: &str = "the body is null so we can't transform it to JSON - this likely was because of a request error getting the \
+                       response";
 
 /// A response for a script.
 pub(crate) fn response_object(scope: Scope<'_>, response: Rc<HttpResponse>) -> Result<Value<'_>, Thrown> {
     scope.hold(response)
 }
 
+impl Shared for HttpResponse {
+    const CLASS: &'static CStr = c"Response";
+
+    /// In k6's order.
+    const PROPERTIES: &'static [&'static str] = &[
+        "remote_ip",
+        "remote_port",
+        "url",
+        "status",
+        "status_text",
+        "proto",
+        "headers",
+        "cookies",
+        "body",
+        "timings",
+        "tls_version",
+        "tls_cipher_suite",
+        "ocsp",
+        "error",
+        "error_code",
+        "request",
+        "clickLink",
+        "html",
+        "json",
+        "submitForm",
+    ];
+
+    fn property<'js>(scope: Scope<'js>, of: &Rc<Self>, place: usize) -> Result<Value<'js>, Thrown> {
+        Ok(match place {
+            0 => scope.string(&of.remote.map_or_else(String::new, |remote| remote.ip().to_string())),
+            1 => scope.number(of.remote.map_or(0, |remote| remote.port()).into()),
+            2 => scope.string(&of.url),
+            3 => scope.number(of.status.into()),
+            4 => scope.string(&status_text(of.status)),
+            5 => scope.string(of.protocol),
+            6 => headers(scope, of)?,
+            7 => cookies(scope, of)?,
+            8 => body(scope, of)?,
+            9 => timings(scope, of)?,
+            10 => scope.string(match of.tls.map(|tls| tls.version) {
+                Some(TlsVersion::Tls12) => "tls1.2",
+                Some(TlsVersion::Tls13) => "tls1.3",
+                None => "",
+            }),
+            11 => scope.string(&of.tls.map_or_else(String::new, |tls| tls.cipher_suite())),
+            12 => ocsp(scope)?,
+            13 => scope.string(of.failure.as_ref().map_or("", |failure| failure.text.as_str())),
+            14 => scope.number(of.failure.as_ref().map_or(0, |failure| failure.code).into()),
+            15 => request(scope, of)?,
+            _ => scope.class_prototype::<HttpResponse>()?.get(Self::PROPERTIES[place])?,
+        })
+    }
+}
+
 /// What responses inherit from.
 pub(super) fn set_prototype(scope: Scope<'_>) -> Result<(), Thrown> {
     let prototype = scope.object();
-    let none = scope.undefined();
-    macro_rules! getter {
-        ($name:literal, $read:expr) => {
-            let getter = scope.function($name, 0, |call| {
-                let read: for<'js> fn(Scope<'js>, &HttpResponse) -> Result<Value<'js>, Thrown> = $read;
-                read(call.scope(), &*this(call)?)
-            });
-            prototype.set_accessors($name, getter, none.clone())?;
-        };
-    }
-    getter!("remote_ip", |scope, response| {
-        Ok(scope.string(&response.remote.map_or_else(String::new, |remote| remote.ip().to_string())))
-    });
-    getter!("remote_port", |scope, response| {
-        Ok(scope.number(response.remote.map_or(0, |remote| remote.port()).into()))
-    });
-    getter!("url", |scope, response| Ok(scope.string(&response.url)));
-    getter!("status", |scope, response| Ok(scope.number(response.status.into())));
-    getter!("status_text", |scope, response| Ok(scope.string(&status_text(response.status))));
-    getter!("proto", |scope, response| Ok(scope.string(response.protocol)));
-    getter!("headers", headers);
-    getter!("cookies", cookies);
-    getter!("body", body);
-    getter!("timings", timings);
-    getter!("tls_version", |scope, response| {
-        Ok(scope.string(match response.tls.map(|tls| tls.version) {
-            Some(TlsVersion::Tls12) => "tls1.2",
-            Some(TlsVersion::Tls13) => "tls1.3",
-            None => "",
-        }))
-    });
-    getter!("tls_cipher_suite", |scope, response| {
-        Ok(scope.string(&response.tls.map_or_else(String::new, |tls| tls.cipher_suite())))
-    });
-    getter!("ocsp", |scope, _| ocsp(scope));
-    getter!("error", |scope, response| {
-        Ok(scope.string(response.failure.as_ref().map_or("", |failure| failure.text.as_str())))
-    });
-    getter!("error_code", |scope, response| {
-        Ok(scope.number(response.failure.as_ref().map_or(0, |failure| failure.code).into()))
-    });
-    getter!("request", request);
-    add(&prototype, "json", 1, json)?;
-    add(&prototype, "html", 1, |call| not_supported(call, "html"))?;
-    add(&prototype, "submitForm", 1, |call| not_supported(call, "submitForm"))?;
-    add(&prototype, "clickLink", 1, |call| not_supported(call, "clickLink"))?;
-    add(&prototype, "toJSON", 0, all)?;
-    scope.set_class_prototype::<HttpResponse>(prototype)?;
-    Ok(())
-}
-
-fn this(call: &Call<'_, '_>) -> Result<Rc<HttpResponse>, Thrown> {
-    call.this().held().ok_or_else(|| call.scope().throw_type_error("not a response"))
+    add(&prototype, "clickLink", 0, |call| not_supported(call, "clickLink"))?;
+    add(&prototype, "html", 0, |call| not_supported(call, "html"))?;
+    add(&prototype, "json", 0, json)?;
+    add(&prototype, "submitForm", 0, |call| not_supported(call, "submitForm"))?;
+    scope.set_class_prototype::<HttpResponse>(prototype)
 }
 
 fn body<'js>(scope: Scope<'js>, response: &HttpResponse) -> Result<Value<'js>, Thrown> {
@@ -164,8 +175,9 @@ fn request<'js>(scope: Scope<'js>, response: &HttpResponse) -> Result<Value<'js>
         cookie.set("name", &scope.string(name))?;
         cookie.set("value", &scope.string(value))?;
         cookie.set("replace", &scope.boolean(false))?;
-        let list = scope.array();
-        list.put(0, cookie)?;
+        let known = cookies.get(name)?;
+        let list = if known.is_array() { known } else { scope.array() };
+        list.put(list.length()?, cookie)?;
         cookies.set(name, &list)?;
     }
     object.set("cookies", &cookies)?;
@@ -183,20 +195,26 @@ fn ocsp(scope: Scope<'_>) -> Result<Value<'_>, Thrown> {
     Ok(object)
 }
 
-/// The body as JSON, or what a selector selects of it.
+/// The body as JSON, which is parsed once, or what a selector selects of it.
 fn json<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
-    let scope = call.scope();
-    let response = this(call)?;
+    let (scope, this) = (call.scope(), call.this());
+    let Some(response) = this.held::<HttpResponse>() else { return json_of_copy(call) };
     let selector = call.argument(0);
+    let Some(body) = response.body.as_deref() else { return Err(scope.throw(NO_BODY)) };
+    if call.count() == 0
+        && let Some(parsed) = this.kept_beside::<HttpResponse>()
+    {
+        return Ok(parsed);
+    }
     let mut memory = MeanwhileMemory::of(scope);
-    let body = response.body.as_deref().unwrap_or_default();
     let text = memory.text(body)?;
     if selector.is_nullish() {
         memory.take(text.len())?;
-        return scope.parse_json(&text, "response.json()");
-    }
-    if response.body.is_none() {
-        return Err(scope.throw("the response has no body that could be read as JSON"));
+        let parsed = scope.parse_json(&text, "response.json()")?;
+        if parsed.is_object() {
+            this.keep_beside::<HttpResponse>(&parsed);
+        }
+        return Ok(parsed);
     }
     let selector = selector.text()?.to_string();
     if is_unknown_selector(&selector) {
@@ -217,6 +235,16 @@ fn json<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
     match selected.ok().flatten() {
         Some(value) => scope.parse_json(&value, "response.json()"),
         None => Ok(scope.undefined()),
+    }
+}
+
+/// `json()` of an object that a script has copied the properties of a response to.
+fn json_of_copy<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
+    let scope = call.scope();
+    let body = call.this().get("body")?;
+    match body.is_string() && call.argument(0).is_nullish() {
+        true => scope.parse_json(&body.text()?, "response.json()"),
+        false => Err(scope.throw_type_error("not a response")),
     }
 }
 
@@ -260,31 +288,4 @@ impl<'js> MeanwhileMemory<'js> {
 
 fn not_supported<'js>(call: &Call<'js, '_>, name: &str) -> Result<Value<'js>, Thrown> {
     Err(call.scope().throw(&format!("{name}() of responses is not supported: HTML is not parsed")))
-}
-
-/// Everything, as a plain object: what `JSON.stringify` shows.
-fn all<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
-    let (scope, this) = (call.scope(), call.this());
-    let object = scope.object();
-    for name in [
-        "remote_ip",
-        "remote_port",
-        "url",
-        "status",
-        "status_text",
-        "proto",
-        "headers",
-        "cookies",
-        "body",
-        "timings",
-        "tls_version",
-        "tls_cipher_suite",
-        "ocsp",
-        "error",
-        "error_code",
-        "request",
-    ] {
-        object.set(name, &this.get(name)?)?;
-    }
-    Ok(object)
 }

@@ -59,13 +59,31 @@ export function normalDistributionStages(maxVus, durationSeconds, numberOfStages
   return stages;
 }
 
-// As `check` of k6, for functions that return promises.
-export async function check(value, checks, tags) {
-  const results = {};
-  for (const [name, is] of Object.entries(checks)) {
-    results[name] = await (typeof is === 'function' ? is(value) : is);
+const isPromise = (value) => typeof value?.then === 'function';
+
+// As `check` of k6; with a value or a result that is a promise it returns one itself.
+export function check(value, checks, tags) {
+  if (isPromise(value)) {
+    return value.then((awaited) => check(awaited, checks, tags));
   }
-  return checkAll(value, results, tags);
+  const waiting = [];
+  let passed = true;
+  for (const [name, is] of Object.entries(checks)) {
+    let result = is;
+    if (typeof is === 'function') {
+      try {
+        result = is(value);
+      } catch (error) {
+        checkAll(value, { [name]: () => { throw error; } }, tags);
+      }
+    }
+    if (isPromise(result)) {
+      waiting.push(result.then((awaited) => checkAll(value, { [name]: awaited }, tags)));
+    } else {
+      passed = checkAll(value, { [name]: result }, tags) && passed;
+    }
+  }
+  return waiting.length === 0 ? passed : Promise.all(waiting).then((all) => passed && all.every(Boolean));
 }
 
 const MILLISECONDS = { d: 864e5, h: 36e5, m: 6e4, s: 1e3, ms: 1, us: 1e-3, 'µs': 1e-3, ns: 1e-6 };

@@ -100,7 +100,7 @@ fn a_script_may_be_a_commonjs_module() {
     assert_eq!(script.options()["iterations"], 7);
     assert_eq!(script.functions(), ["default", "setup", "other"]);
     let (no_functions, _) = load(&[("main.js", "module.exports = function () {};")]);
-    assert!(matches!(no_functions.map(drop), Err(ScriptError::NoFunctions)));
+    assert!(matches!(no_functions.unwrap().require_functions(), Err(ScriptError::NoFunctions)));
 }
 
 #[test]

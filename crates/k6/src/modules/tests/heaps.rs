@@ -13,7 +13,7 @@ fn made(script: &str, lines: &Lines) -> Vec<Result<Rc<Group>, String>> {
     let script = load("import exec from 'k6/execution';", script, lines).expect("it is loaded");
     let scenario = ScriptScenario { exec: "default".to_owned(), ..ScriptScenario::default() };
     let mut users = ScriptUsers::new(&script, scenario, log);
-    let mut made = |number| match users.made(number) {
+    let mut made = |number| match users.made(number, None) {
         Ok(user) => Ok(user.group.clone()),
         Err(ScriptError::Threw(exception)) => Err(exception.message),
         Err(error) => Err(error.to_string()),
@@ -53,7 +53,7 @@ fn jobs_of_what_is_exported_and_of_commonjs_run_in_their_own_user() {
     let scenario = ScriptScenario { exec: "default".to_owned(), ..ScriptScenario::default() };
     let mut users = ScriptUsers::new(&script, scenario, log);
     for number in [1, 2] {
-        drop(users.made(number).expect("it is made"));
+        drop(users.made(number, None).expect("it is made"));
     }
     assert_eq!(lines.take(), ["main 1", "main 2"]);
 }

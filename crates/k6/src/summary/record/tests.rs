@@ -68,6 +68,7 @@ fn a_part_is_what_its_tags_select_and_is_called_as_k6_calls_it() {
             .map(|metric| MetricThresholds {
                 metric: metric.to_owned(),
                 thresholds: vec![Threshold { source: "count>0".to_owned(), ok: true }],
+                is_asked: true,
             });
     let metrics = metrics_of(&definitions, &series, &thresholds);
     let counts: Vec<_> =

@@ -1,0 +1,2 @@
+export { newUser } from './users.ts';
+export type { User } from './users.ts';

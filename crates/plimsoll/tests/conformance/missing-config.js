@@ -1,0 +1,2 @@
+// flags: --config nope.json
+export default function () {}

@@ -1,0 +1,1 @@
+export const options = { scenarios: { nothing: { vus: 1 } } };
