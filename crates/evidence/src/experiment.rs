@@ -117,6 +117,20 @@ pub struct MetricAnswer {
     pub without_value: [u32; 2],
     /// The value of each pair, A and B, in order; infinite and missing ones are none.
     pub values: Vec<[Option<f64>; 2]>,
+    /// Of times of versions at the same moment: what the differences of the single seconds show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_second: Option<BySecond>,
+}
+
+/// How B differs from A in the median of the seconds that both were there.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct BySecond {
+    /// The mean of the pairs, as a share of A's value.
+    pub effect: f64,
+    /// The standard deviation of the pairs: of logarithms.
+    pub deviation: f64,
+    /// Whether it alone shows a difference: then effect and interval of the metric are of seconds, too.
+    pub decides: bool,
 }
 
 /// Something that limits what the experiment shows.

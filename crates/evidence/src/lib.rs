@@ -43,8 +43,8 @@ pub use comparison::{ComparisonJudgement, Refusal, SidedFinding};
 pub use coverage::{Coverage, CoveredSample, Integral, Window};
 pub use exemplar::{Exemplar, ExemplarKind};
 pub use experiment::{
-    Calibration, CostPlace, EffectScale, ExperimentEnd, ExperimentFinding, ExperimentJudgement, MetricAnswer,
-    MetricNoise, MetricVerdict, MovedCost, Mover, PairOrder,
+    BySecond, Calibration, CostPlace, EffectScale, ExperimentEnd, ExperimentFinding, ExperimentJudgement,
+    MetricAnswer, MetricNoise, MetricVerdict, MovedCost, Mover, PairOrder,
 };
 pub use histogram::{Histogram, Quantile};
 pub use instance::Instance;

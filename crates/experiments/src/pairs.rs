@@ -444,6 +444,7 @@ mod tests {
                 number: 1,
                 order: PairOrder::Ab,
                 values: vec![times, costs],
+                by_second: Vec::new(),
                 others: Vec::new(),
                 costs: Vec::new(),
                 conditions: [Conditions::default(); 2],

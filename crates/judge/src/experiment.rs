@@ -7,12 +7,14 @@
 
 mod bad_starts;
 mod blocks;
+mod by_second;
 mod carry_over;
 mod conditions;
 mod costs;
 pub mod decide;
 mod detectable;
 mod differences;
+mod futility;
 mod invalidating;
 mod noise;
 mod signs;
@@ -34,9 +36,10 @@ pub use bad_starts::fewest_good_starts;
 pub use blocks::{MetricBlocks, blocks};
 pub use conditions::Conditions;
 pub use costs::Cost;
-pub use decide::{Bounds, Compared, Decision, Futility, Levels, decisions, futility};
+pub use decide::{Bounds, Compared, Decision, Levels, decisions};
 pub use detectable::{KnownDeviation, UnclearableShare, pairs_in, unclearable_shares};
 pub use differences::{Differences, NoDifferences};
+pub use futility::{Futility, futility};
 pub use noise::{RunBlocks, noise};
 pub use slot::SlotValue;
 pub use stats::looks::FEWEST_PAIRS;
@@ -52,6 +55,9 @@ pub struct JudgedPair {
     pub order: PairOrder,
     /// The values of each metric, A's and B's, in the order of the metrics.
     pub values: Vec<[SlotValue; 2]>,
+    /// How B differs from A in each metric in the median of all seconds, of logarithms, where both ran at the same moment and it
+    /// is a quantile of times. Empty: nothing is known of any.
+    pub by_second: Vec<Option<f64>>,
     /// What is compared and decides nothing: names with values of A and B.
     pub others: Vec<(String, [f64; 2])>,
     /// In what its requests spent time, where that was observed.
@@ -125,16 +131,22 @@ pub fn judge_pair(
         Some((name, [a, *b]))
     });
     let costs = costs::paired(a.statements, b.statements);
+    let share_of_b = together::share_of_b(sides);
+    let by_second = match share_of_b {
+        Some(_) => by_second::differences(sides, &cuts, metrics)?,
+        None => Vec::new(),
+    };
     let mut findings = invalidating::findings(number, sides)?;
     findings.extend(warm_up::finding(number, &cuts));
     Ok(JudgedPair {
         number,
         order,
         values,
+        by_second,
         others: others.collect(),
         costs,
         conditions: [a.conditions, b.conditions],
-        share_of_b: together::share_of_b(sides),
+        share_of_b,
         findings,
     })
 }
@@ -150,7 +162,9 @@ pub fn judge_experiment(
     let of_metric =
         |at: usize| pairs.iter().filter_map(move |pair| pair.values.get(at).cloned()).collect::<Vec<_>>();
     let values: Vec<Vec<[SlotValue; 2]>> = (0..rules.metrics.len()).map(of_metric).collect();
-    let mut metrics = decide::answers(&rules.without_bad_starts(), &values);
+    let by_second: Vec<Option<Vec<f64>>> =
+        (0..rules.metrics.len()).map(|at| by_second::of_pairs(pairs, at)).collect();
+    let mut metrics = decide::answers(&rules.without_bad_starts(), &values, &by_second);
     conditions::apply(pairs, &mut metrics, &mut findings);
     carry_over::apply(pairs, &mut metrics, &mut findings);
     together::apply(rules, pairs, &mut metrics, &mut findings, &end);

@@ -23,8 +23,9 @@ use crate::capacities;
 const PLANTED: [f64; 3] = [0.05, 0.10, 0.20];
 /// Nothing is planted.
 const NOTHING: f64 = 0.0;
-/// Of bisections a step has seven times the pairs: fewer of them take as long.
-const FEWER_BISECTIONS: u64 = 10;
+/// Where each experiment takes many times as long: a bisection has seven steps, and of versions at the same moment each request is
+/// simulated.
+const FEWER: u64 = 10;
 
 /// What became of the experiments of a kind.
 #[derive(Debug, Serialize)]
@@ -77,11 +78,12 @@ impl ExperimentTest {
             screen::note(format_args!("{number} of {}: {}", kinds.len(), kind.name));
             figures.push(of_kind(kind, &kind.run(many.count, many.seed)));
         }
+        let fewer = Experiments { count: many.count.div_ceil(FEWER), ..many };
         screen::note("both versions at the same moment, request by request");
         figures.extend(together().iter().map(|kind| {
-            figure([kind.name.to_owned(), kind.description()], kind.promise, &kind.run(many.count, many.seed))
+            let what = [kind.name.to_owned(), kind.description()];
+            figure(what, kind.promise, &kind.run(fewer.count, fewer.seed))
         }));
-        let fewer = Experiments { count: many.count.div_ceil(FEWER_BISECTIONS), ..many };
         figures.extend(bisections().iter().map(|kind| of_bisection(kind, &kind.run(fewer))));
         if let Some(live) = live {
             screen::note("live pairs, signs flipped");
@@ -217,7 +219,7 @@ fn of_live(live: &LivePairsOfHost, many: Experiments) -> Vec<Figure> {
     let same = live.pairs.run(0, NOTHING, many);
     let mut figures =
         vec![figure(["A against A, live".to_owned(), description], Promise::AlarmsAtMost(0.01), &same)];
-    let fewer = Experiments { count: many.count.div_ceil(FEWER_BISECTIONS), ..many };
+    let fewer = Experiments { count: many.count.div_ceil(FEWER), ..many };
     for (at, ((name, is_ratio), deviation)) in live.metrics.iter().zip(live.pairs.deviations()).enumerate() {
         for planted in PLANTED.iter().filter(|_| *is_ratio) {
             let tally = live.pairs.run(at, *planted, fewer);

@@ -16,6 +16,8 @@ use crate::random::Random;
 
 /// Requests of both versions in a window.
 const REQUESTS: usize = 2_400;
+/// Parts of a window, for each of which the versions are compared.
+const SECONDS: usize = 24;
 /// A demand is a sum of so many exponential parts.
 const PARTS: u32 = 4;
 /// The standard deviation of the logarithm of the machine's speed between windows: its neighbours.
@@ -61,9 +63,9 @@ pub struct TogetherKind {
 pub fn together() -> Vec<TogetherKind> {
     use Discipline::{Fifo, Sharing};
     let mut kinds = Vec::new();
-    for (discipline, busy) in
-        [(Fifo, 0.3), (Fifo, 0.5), (Fifo, 0.7), (Fifo, 0.85), (Sharing, 0.5), (Sharing, 0.85)]
-    {
+    let uses = [0.3, 0.5, 0.7, 0.85];
+    let all = [Fifo, Sharing].into_iter().flat_map(|discipline| uses.map(|busy| (discipline, busy)));
+    for (discipline, busy) in all {
         let kind = |name, dearer, counted, promise| TogetherKind {
             name,
             discipline,
@@ -154,6 +156,17 @@ impl TogetherKind {
             Discipline::Fifo => first_come_first_served(&requests),
             Discipline::Sharing => processor_sharing(&requests),
         };
+        let by_second = |q: f64, seconds: usize| {
+            let mut ratios = Vec::new();
+            for second in (0..REQUESTS).collect::<Vec<_>>().chunks(REQUESTS / seconds) {
+                let of = |is_b: bool| {
+                    let own = second.iter().filter(|at| requests[**at].is_of_b == is_b);
+                    stats::quantile(&own.map(|at| responses[*at]).collect::<Vec<_>>(), q)
+                };
+                ratios.extend(of(true).zip(of(false)).map(|(b, a)| (b / a).ln()));
+            }
+            stats::quantile(&ratios, 0.5)
+        };
         let of = |is_b: bool| -> [SlotValue; 3] {
             let own = requests.iter().zip(&responses).filter(|(request, _)| request.is_of_b == is_b);
             let (demands, times): (Vec<f64>, Vec<f64>) =
@@ -168,6 +181,7 @@ impl TogetherKind {
             number,
             order: if number % 2 == 1 { PairOrder::Ab } else { PairOrder::Ba },
             values: vec![[p50_a, p50_b], [p95_a, p95_b], [cpu_a, cpu_b], [failed(), failed()]],
+            by_second: vec![by_second(0.5, SECONDS), by_second(0.95, SECONDS / 2), None, None],
             others: Vec::new(),
             costs: Vec::new(),
             conditions: [Conditions::default(); 2],

@@ -56,6 +56,7 @@ pub(super) fn answer(rules: &Rulebook<'_>, asked: BadStarts, values: &[Vec<[Slot
         smallest_visible: None,
         without_value: [0, 1].map(|side| starts.iter().filter(|start| start[side].is_none()).count() as u32),
         values: starts.iter().map(|start| start.map(known)).collect(),
+        by_second: None,
     }
 }
 

@@ -180,6 +180,7 @@ mod tests {
             number,
             order: PairOrder::Ab,
             values: Vec::new(),
+            by_second: Vec::new(),
             others: Vec::new(),
             costs: costs(number),
             conditions: [Conditions::default(); 2],

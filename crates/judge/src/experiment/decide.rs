@@ -9,13 +9,12 @@ use stats::{Looks, Paired};
 use workload::experiment::GateMetric;
 
 use super::Rulebook;
+use super::by_second;
 use super::detectable::{KnownDeviation, POWER};
 use super::differences::{Differences, NoDifferences};
 use super::signs::Signs;
 use super::slot::SlotValue;
 
-/// Below this chance of an answer at the last look it is not worth to go on.
-const FUTILE: f64 = 0.10;
 /// Signs are flipped from so many pairs on; before, no pattern is unlikely enough.
 const SIGN_FLIP_PAIRS: usize = 8;
 /// Before so many pairs nothing is equivalent: a mean of a few pairs shows nothing of what happens to few starts.
@@ -117,11 +116,11 @@ impl Decision {
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
     /// More than this is worse by more than the margin.
-    above: f64,
+    pub(super) above: f64,
     /// Less than this is better by more than the margin.
     below: f64,
     /// 1 where more is worse, −1 where less is.
-    sign: f64,
+    pub(super) sign: f64,
 }
 
 impl Bounds {
@@ -267,7 +266,11 @@ impl Seen {
 }
 
 /// The answer to each metric of an experiment, from its values by pair.
-pub(super) fn answers(rules: &Rulebook<'_>, values: &[Vec<[SlotValue; 2]>]) -> Vec<MetricAnswer> {
+pub(super) fn answers(
+    rules: &Rulebook<'_>,
+    values: &[Vec<[SlotValue; 2]>],
+    by_second: &[Option<Vec<f64>>],
+) -> Vec<MetricAnswer> {
     let differences: Vec<Result<Differences, NoDifferences>> = rules
         .metrics
         .iter()
@@ -279,15 +282,28 @@ pub(super) fn answers(rules: &Rulebook<'_>, values: &[Vec<[SlotValue; 2]>]) -> V
         let without_lag = without_lag.as_deref();
         Some(Compared { bounds: Bounds::for_metric(metric), differences: values, without_lag, least: *least })
     });
-    let inputs: Vec<Option<Compared<'_>>> = compared.collect();
-    let decisions = decisions(rules.looks, rules.levels, &inputs);
+    let mut inputs: Vec<Option<Compared<'_>>> = compared.collect();
+    // Each is a test of its own, so that it takes its part of the level.
+    for (at, seconds) in by_second.iter().enumerate() {
+        let (Some(seconds), Some(Some(window))) = (seconds, inputs.get(at).copied()) else { continue };
+        inputs.push(Some(Compared { differences: seconds, without_lag: None, ..window }));
+    }
+    let tests = inputs.len();
+    let mut decisions = decisions(rules.looks, rules.levels, &inputs);
+    let mut of_seconds = decisions.split_off(rules.metrics.len()).into_iter();
     // In standard deviations it is the same for every metric.
-    let nominal = rules.looks.nominal(rules.levels.alarm / rules.metrics.len().max(1) as f64);
+    let nominal = rules.looks.nominal(rules.levels.alarm / tests.max(1) as f64);
     let smallest = stats::smallest_effect(1.0, rules.looks.last(), nominal, POWER);
     let mut answers = Vec::new();
-    for (index, differences) in differences.into_iter().enumerate() {
+    for ((index, differences), window) in differences.into_iter().enumerate().zip(decisions) {
+        let seconds = by_second.get(index).and_then(Option::as_ref).filter(|_| differences.is_ok());
+        let seconds = seconds.and_then(|differences| Some((differences.as_slice(), of_seconds.next()?)));
         let of = MetricPairs { metric: &rules.metrics[index], values: &values[index], differences, smallest };
-        answers.push(answer(rules, of, decisions[index]));
+        let mut answer = answer(rules, of, window);
+        if let Some((differences, decision)) = seconds {
+            by_second::add(&mut answer, differences, decision, rules, smallest);
+        }
+        answers.push(answer);
     }
     answers
 }
@@ -334,6 +350,7 @@ fn answer(rules: &Rulebook<'_>, of: MetricPairs<'_>, decision: Decision) -> Metr
         without_value: [0, 1]
             .map(|side| values.iter().filter(|pair| pair[side].known().is_err()).count() as u32),
         values: values.iter().map(|[a, b]| [a.known().ok(), b.known().ok()]).collect(),
+        by_second: None,
     };
     let differences = match differences {
         Ok(differences) => differences,
@@ -369,7 +386,7 @@ fn answer(rules: &Rulebook<'_>, of: MetricPairs<'_>, decision: Decision) -> Metr
     answer
 }
 
-fn because(rules: &Rulebook<'_>, answer: &MetricAnswer) -> String {
+pub(super) fn because(rules: &Rulebook<'_>, answer: &MetricAnswer) -> String {
     let (first, level) = (rules.looks.at()[0], rules.levels.alarm * 100.0);
     let excluded = 100.0 - rules.levels.exclusion * 100.0;
     let direction = |effect: f64| if (effect > 0.0) == answer.is_better_higher { "better" } else { "worse" };
@@ -423,75 +440,4 @@ fn is_as_good_as_equivalent(answer: &MetricAnswer) -> bool {
     };
     let is_early = answer.decided_at.is_some_and(|pairs| pairs < EQUIVALENCE_PAIRS);
     is_early && answer.interval.is_some_and(|(low, high)| low > lowest && high < answer.margin)
-}
-
-/// Whether it is worth to go on after the pairs so far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Futility {
-    /// More pairs may decide it.
-    WorthIt,
-    /// The chance that the last look decides is below a tenth.
-    Futile,
-}
-
-/// Whether the pairs still to come are likely to decide what is open: the chance of an answer at the last look, if the effect
-/// and the deviation are as they seem now. To stop for this costs no level, since it makes no claim.
-pub fn futility(rules: &Rulebook<'_>, answers: &[MetricAnswer]) -> Futility {
-    let chances = rules.metrics.iter().zip(answers).filter_map(|(metric, answer)| {
-        let is_open = matches!(answer.verdict, MetricVerdict::Inconclusive | MetricVerdict::Invalid);
-        is_open.then(|| chance(rules, metric, answer))
-    });
-    let (mut any_shown, mut all_answered) = (0.0_f64, 1.0_f64);
-    // Where nothing that is open is left, and what is not shown is all that decides, more pairs change nothing.
-    let is_any = |verdict: MetricVerdict| answers.iter().any(|answer| answer.verdict == verdict);
-    let is_none_open = is_any(MetricVerdict::NotShown)
-        && !is_any(MetricVerdict::Inconclusive)
-        && !is_any(MetricVerdict::Invalid);
-    for (shown, answered) in chances {
-        any_shown = any_shown.max(shown);
-        all_answered = all_answered.min(answered);
-    }
-    match is_none_open || (any_shown < FUTILE && all_answered < FUTILE) {
-        true => Futility::Futile,
-        false => Futility::WorthIt,
-    }
-}
-
-/// The chance that a regression of this metric is shown at the last look, and that it has any answer.
-fn chance(rules: &Rulebook<'_>, metric: &GateMetric, answer: &MetricAnswer) -> (f64, f64) {
-    if answer.without_value != [0; 2] {
-        return chance_of_signs(rules, answer);
-    }
-    let (Some(effect), Some(deviation)) =
-        (answer.effect, answer.deviation.filter(|deviation| *deviation > 0.0))
-    else {
-        return (0.0, 0.0);
-    };
-    let last = f64::from(rules.looks.last());
-    let bounds = Bounds::for_metric(metric);
-    let mean = bounds.sign * if metric.quantity.is_share() { effect } else { effect.ln_1p() };
-    let left = last - f64::from(answer.pairs);
-    // The mean of all pairs, of which those so far are known.
-    let spread = (deviation * left.max(0.0).sqrt() / last).max(f64::MIN_POSITIVE);
-    let error = deviation / last.sqrt();
-    let degrees = rules.looks.last().saturating_sub(1);
-    let nominal = rules.looks.nominal(rules.levels.alarm / rules.metrics.len().max(1) as f64);
-    let needed = stats::t_quantile(1.0 - nominal / 2.0, degrees) * error;
-    let within = bounds.above
-        - stats::t_quantile(1.0 - rules.looks.one_sided(rules.levels.exclusion), degrees) * error;
-    let shown = stats::normal_below((mean - needed) / spread);
-    let improved = stats::normal_below((-mean - needed) / spread);
-    let excluded = stats::normal_below((within - mean) / spread);
-    (shown, shown.max(improved).max(excluded))
-}
-
-/// The same of a metric of which runs have no value: whether as many more, in the same proportion, show that one arm collapses.
-fn chance_of_signs(rules: &Rulebook<'_>, answer: &MetricAnswer) -> (f64, f64) {
-    let last = rules.looks.last();
-    let at_last = answer.without_value.map(|runs| runs * last / answer.pairs.max(1));
-    let collapses =
-        Signs::count((0..last).map(|at| if at < at_last[1] { f64::INFINITY } else { 0.0 }), answer.margin);
-    let is_shown = rules.looks.level(collapses.p()) <= rules.levels.alarm / rules.metrics.len().max(1) as f64;
-    let shown = if is_shown && at_last[1] > at_last[0] { 1.0 } else { 0.0 };
-    (shown, shown)
 }

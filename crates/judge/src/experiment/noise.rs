@@ -93,6 +93,7 @@ mod tests {
             number,
             order: PairOrder::Ab,
             values: vec![sides.map(known)],
+            by_second: Vec::new(),
             others: Vec::new(),
             costs: Vec::new(),
             conditions: [Conditions::default(); 2],

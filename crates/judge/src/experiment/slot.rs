@@ -131,16 +131,7 @@ fn value(source: &MeasureSource<'_>, quantity: &Quantity) -> Result<SlotValue, R
 }
 
 fn measured(source: &MeasureSource<'_>, measure: &Measure, filter: &Filter) -> Result<SlotValue, ReadError> {
-    let objective = Objective {
-        name: String::new(),
-        source: String::new(),
-        measure: measure.clone(),
-        filter: filter.clone(),
-        comparison: Comparison::Below,
-        bound: 0.0,
-        abort_after: None,
-    };
-    let found = measure::value(source, &objective)?;
+    let found = measure::value(source, &objective(measure, filter))?;
     let n = found.samples as f64;
     Ok(match found.value {
         Value::Infinite => SlotValue::Infinite,
@@ -151,6 +142,19 @@ fn measured(source: &MeasureSource<'_>, measure: &Measure, filter: &Filter) -> R
             lag: lag_ms(source.run, measure, filter)?,
         },
     })
+}
+
+/// What measures it; its bound decides nothing.
+pub(super) fn objective(measure: &Measure, filter: &Filter) -> Objective {
+    Objective {
+        name: String::new(),
+        source: String::new(),
+        measure: measure.clone(),
+        filter: filter.clone(),
+        comparison: Comparison::Below,
+        bound: 0.0,
+        abort_after: None,
+    }
 }
 
 /// By how much late starts may have raised a time that runs from the due instant, in milliseconds: the same statistic of the

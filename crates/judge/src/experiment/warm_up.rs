@@ -64,6 +64,13 @@ impl Cuts {
         Cuts(seconds)
     }
 
+    /// What is left of these seconds of a phase.
+    pub(super) fn of_phase(&self, phase: &str, seconds: Seconds) -> Seconds {
+        let kept = self.of(phase);
+        let start = seconds.start.max(kept.start);
+        start..seconds.end.min(kept.end).max(start)
+    }
+
     fn of(&self, phase: &str) -> Seconds {
         self.0.get(phase).cloned().unwrap_or(0..u32::MAX)
     }

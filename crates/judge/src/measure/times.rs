@@ -13,7 +13,8 @@ pub(crate) const BATCH_S: u32 = shares::BATCH_S as u32;
 const MS: f64 = 1_000.0;
 
 /// The observations of an objective on times.
-pub(super) struct Observations {
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Observations {
     /// Times of successes.
     pub(super) times: Histogram,
     /// Failed requests and dropped arrivals.
@@ -21,8 +22,8 @@ pub(super) struct Observations {
 }
 
 impl Observations {
-    pub(super) fn of(figures: &Figures, objective: &Objective) -> Observations {
-        let mut seen = Observations { times: Histogram::new(), infinitely_slow: 0 };
+    pub(crate) fn of(figures: &Figures, objective: &Objective) -> Observations {
+        let mut seen = Observations::default();
         for group in figures.time_groups(&objective.measure, &objective.filter) {
             seen.times.merge(group.times);
             seen.infinitely_slow += group.infinitely_slow;
@@ -30,11 +31,16 @@ impl Observations {
         seen
     }
 
-    fn count(&self) -> u64 {
+    pub(crate) fn merge(&mut self, other: &Observations) {
+        self.times.merge(&other.times);
+        self.infinitely_slow += other.infinitely_slow;
+    }
+
+    pub(crate) fn count(&self) -> u64 {
         self.times.count() + self.infinitely_slow
     }
 
-    pub(super) fn quantile(&self, q: f64) -> Quantile {
+    pub(crate) fn quantile(&self, q: f64) -> Quantile {
         self.times.quantile_with(q, self.infinitely_slow)
     }
 }
