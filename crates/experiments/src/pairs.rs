@@ -3,6 +3,7 @@
 //! detect.
 
 pub mod calibration;
+mod confirmation;
 pub mod detectable;
 pub mod made_elsewhere;
 mod order;
@@ -18,12 +19,12 @@ use conduct::failure::{CommandResult, Failure};
 use conduct::plan;
 use conduct::screen::note;
 use evidence::{
-    Calibration, ExperimentEnd, ExperimentFinding, ExperimentJudgement, PairOrder, Severity, Verdict,
+    Calibration, ExperimentEnd, ExperimentFinding, ExperimentJudgement, MetricAnswer, PairOrder, Severity,
 };
 use judge::Side;
 use judge::experiment::{
-    Futility, JudgedPair, Levels, Looks, PairPlace, Rulebook, SlotValue, Together, fewest_good_starts,
-    futility, judge_experiment, judge_pair,
+    JudgedPair, Levels, Looks, PairPlace, Rulebook, SlotValue, Together, fewest_good_starts,
+    judge_experiment, judge_pair,
 };
 use plans::Overrides;
 use serde::{Deserialize, Serialize};
@@ -111,6 +112,14 @@ impl PairedArms {
             minutes(last),
             experiment.design.budget.map(|budget| format!(", at most {budget:?}")).unwrap_or_default()
         ));
+        if experiment.design.together.as_ref().is_some_and(|together| together.confirm) {
+            let takes = 2 * self.run_takes();
+            note(format_args!(
+                "then, for what this cannot show, up to {last} pairs in turn of {:.0} s: {:.1} min more",
+                takes.as_secs_f64(),
+                (last * takes).as_secs_f64() / 60.0
+            ));
+        }
         let fit = experiment.design.budget.map_or(last, |budget| budget.div_duration_f64(pair_takes) as u32);
         let pairs = looks.at().iter().rev().find(|look| **look <= fit).unwrap_or(&first);
         detectable::warn_of_unclearable(experiment, &looks, *pairs)
@@ -119,7 +128,11 @@ impl PairedArms {
     /// What a pair takes, of which the last took so much.
     pub(crate) fn pair_takes(&self, last: Option<Duration>) -> Duration {
         let turns = if self.experiment.design.together.is_some() { 1 } else { 2 };
-        last.map_or(turns * (self.slot + OVERHEAD), |last| last.max(Duration::from_secs(1)))
+        last.map_or(turns * self.run_takes(), |last| last.max(Duration::from_secs(1)))
+    }
+
+    fn run_takes(&self) -> Duration {
+        self.slot + OVERHEAD
     }
 }
 
@@ -148,6 +161,9 @@ pub struct PairedRun {
     /// Its arm: 0 is A, 1 is B.
     arm: usize,
     order: PairOrder,
+    /// Its number among the pairs in turn that confirm those at the same moment, from 1; none of the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    confirms: Option<u32>,
 }
 
 impl RunPlace for PairedRun {
@@ -191,17 +207,21 @@ impl Design for Pairs {
             return Ok(Next::End(end));
         }
         let pair = so_far.steps.len() as u32 + 1;
-        let order = order(self.design.seed, pair);
+        let confirms = self.confirming(&self.rules(&looks_of(&self.design.looks)?), so_far.steps);
+        let order = match confirms {
+            Some(number) => order(!self.design.seed, number),
+            None => order(self.design.seed, pair),
+        };
         let arms = if order == PairOrder::Ab { [0, 1] } else { [1, 0] };
-        let places = arms.map(|arm| PairedRun { pair, arm, order });
-        Ok(Next::Make(match self.design.together {
-            Some(_) => Runs::Together(places),
-            None => Runs::InTurn(places.into()),
+        let places = arms.map(|arm| PairedRun { pair, arm, order, confirms });
+        Ok(Next::Make(match &self.design.together {
+            Some(_) if confirms.is_none() => Runs::Together(places),
+            _ => Runs::InTurn(places.into()),
         }))
     }
 
     fn plan(&self, subject: &PairedArms, place: &PairedRun) -> CommandResult<SlotPlan> {
-        let PairedRun { pair, arm: at, .. } = *place;
+        let PairedRun { pair, arm: at, confirms, .. } = *place;
         let Experiment { plan: path, arms, design, .. } = &subject.experiment;
         let sides = design.together.as_ref().and_then(|together| together.sides.as_ref());
         let arms = together::at_sides(arms, sides, place.order);
@@ -214,9 +234,10 @@ impl Design for Pairs {
         };
         let mut load = plan::resolve(path, &overrides)?;
         load.workload.profiles.extend(sampled::mark(design, &load.workload, pair));
-        let next = design.looks.iter().find(|look| **look >= pair).unwrap_or(&pair);
-        let mut title = format!("pair {pair} of {next}: {}", letter.to_uppercase());
-        if let Some(together) = &design.together {
+        let (what, number) = confirms.map_or(("pair", pair), |number| ("confirming pair", number));
+        let next = design.looks.iter().find(|look| **look >= number).unwrap_or(&number);
+        let mut title = format!("{what} {number} of {next}: {}", letter.to_uppercase());
+        if let Some(together) = design.together.as_ref().filter(|_| confirms.is_none()) {
             let turns = Turns {
                 seed: load_seed(!design.seed, pair),
                 is_second: at == 1,
@@ -264,7 +285,7 @@ impl Design for Pairs {
     }
 
     fn judge(&self, pairs: &[JudgedPair], end: ExperimentEnd) -> CommandResult<ExperimentJudgement> {
-        Ok(judge_experiment(&self.rules(&looks_of(&self.design.looks)?), pairs, end))
+        Ok(self.judge_parts(&self.rules(&looks_of(&self.design.looks)?), pairs, end))
     }
 
     fn left(&self, pairs: &[JudgedPair], end: &ExperimentEnd) -> Remaining {
@@ -298,7 +319,9 @@ impl Design for Pairs {
 
 impl Pairs {
     fn rules<'a>(&'a self, looks: &'a Looks) -> Rulebook<'a> {
-        let levels = Levels { alarm: self.design.level, exclusion: self.design.exclusion };
+        // Two experiments have half of it each.
+        let share = if self.is_confirmed() { 0.5 } else { 1.0 };
+        let levels = Levels { alarm: self.design.level * share, exclusion: self.design.exclusion };
         let together = self.claims();
         let (accept, bad_starts) = (&self.design.accept, self.design.bad_starts);
         Rulebook { metrics: &self.metrics, looks, levels, accept, bad_starts, together }
@@ -325,27 +348,28 @@ impl Pairs {
         so_far: &SoFar<'_, JudgedPair>,
     ) -> CommandResult<Option<ExperimentEnd>> {
         let (pairs, made) = (so_far.steps, so_far.steps.len() as u32);
-        let pair_takes = subject.pair_takes(so_far.took);
+        let mut pair_takes = subject.pair_takes(so_far.took);
         if let Some(why) = self.unmeasured(pairs) {
             return Ok(Some(ExperimentEnd::Broken(why)));
         }
         let looks = looks_of(&self.design.looks)?;
-        if looks.at().contains(&made) {
-            let rules = self.rules(&looks);
+        let rules = self.rules(&looks);
+        let first = if self.is_confirmed() { confirmation::parts(pairs).0 } else { pairs };
+        if first.len() == pairs.len() && looks.at().contains(&made) {
             let judgement = judge_experiment(&rules, pairs, ExperimentEnd::Decided);
-            show_look(&judgement);
+            show_look(made, &judgement.metrics);
             if made == looks.at()[0] && looks.last() > made && subject.calibration.is_none() {
                 detectable::after_first_look(&subject.experiment, &judgement, pair_takes);
             }
-            if judgement.verdict != Verdict::Inconclusive {
-                return Ok(Some(ExperimentEnd::Decided));
-            }
-            if made < looks.last() && futility(&rules, &judgement.metrics) == Futility::Futile {
-                return Ok(Some(ExperimentEnd::Futile));
-            }
         }
-        if made >= looks.last() {
-            return Ok(Some(ExperimentEnd::LastLook));
+        match self.end_of_looks(&rules, first) {
+            Some(end) if self.is_confirmed() => match self.next_confirming(&rules, pairs, end) {
+                Ok(0) => pair_takes = 2 * subject.run_takes(),
+                Ok(_) => {}
+                Err(end) => return Ok(Some(end)),
+            },
+            Some(end) => return Ok(Some(end)),
+            None => {}
         }
         let is_over = |budget: &Duration| made > 0 && so_far.elapsed + pair_takes > *budget;
         Ok(self.design.budget.filter(is_over).map(|_| ExperimentEnd::Budget))
@@ -406,10 +430,10 @@ fn split([a, b]: [u32; 2]) -> String {
     if a == b { String::new() } else { format!(", {}:{} of the load", percent(a), percent(b)) }
 }
 
-fn show_look(judgement: &ExperimentJudgement) {
+fn show_look(pairs: u32, metrics: &[MetricAnswer]) {
     let metrics: Vec<String> =
-        judgement.metrics.iter().map(|metric| format!("{} {}", metric.name, metric.verdict)).collect();
-    note(format_args!("look after {} pairs: {}", judgement.pairs, metrics.join(", ")));
+        metrics.iter().map(|metric| format!("{} {}", metric.name, metric.verdict)).collect();
+    note(format_args!("look after {pairs} pairs: {}", metrics.join(", ")));
 }
 
 /// A pair, measured: A's run and B's.

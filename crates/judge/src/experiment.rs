@@ -5,11 +5,13 @@
 //! not equal in the two arms, [`carried`] what one run leaves to the next, [`costs`] in what the time of a request moved; the
 //! verdict is made here. Nothing is left out for what happened after it began.
 
+mod answers;
 mod bad_starts;
 mod blocks;
 mod by_second;
 mod carry_over;
 mod conditions;
+mod confirmation;
 mod costs;
 pub mod decide;
 mod detectable;
@@ -35,6 +37,7 @@ use crate::rules::RULES_VERSION;
 pub use bad_starts::fewest_good_starts;
 pub use blocks::{MetricBlocks, blocks};
 pub use conditions::Conditions;
+pub use confirmation::{Confirmation, can_be_confirmed};
 pub use costs::Cost;
 pub use decide::{Bounds, Compared, Decision, Levels, decisions};
 pub use detectable::{KnownDeviation, UnclearableShare, pairs_in, unclearable_shares};
@@ -164,7 +167,7 @@ pub fn judge_experiment(
     let values: Vec<Vec<[SlotValue; 2]>> = (0..rules.metrics.len()).map(of_metric).collect();
     let by_second: Vec<Option<Vec<f64>>> =
         (0..rules.metrics.len()).map(|at| by_second::of_pairs(pairs, at)).collect();
-    let mut metrics = decide::answers(&rules.without_bad_starts(), &values, &by_second);
+    let mut metrics = answers::answers(&rules.without_bad_starts(), &values, &by_second);
     conditions::apply(pairs, &mut metrics, &mut findings);
     carry_over::apply(pairs, &mut metrics, &mut findings);
     together::apply(rules, pairs, &mut metrics, &mut findings, &end);

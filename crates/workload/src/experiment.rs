@@ -99,6 +99,9 @@ pub struct Together {
     pub sides: Option<[Side; 2]>,
     /// Whether it is meant that both use the same database, cache or queue.
     pub shared_store: bool,
+    /// Whether pairs in turn are appended for what this cannot show.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub confirm: bool,
 }
 
 /// Where one of two arms runs in a window: its ports, its processors.

@@ -1,13 +1,16 @@
 //! Whether two arms can run at the same moment, and whether they do unless it is asked for.
 
+use std::collections::BTreeMap;
+
 use anyhow::anyhow;
 use conduct::failure::{CommandResult, Failure};
 use conduct::plan;
 use conduct::screen::note;
 use evidence::PairOrder;
 use plans::Overrides;
-use workload::Workload;
 use workload::experiment::{Arm, Experiment, Side, Timing, Together};
+use workload::observation::Observation;
+use workload::{Target, Workload};
 
 use super::shared_store;
 
@@ -57,6 +60,12 @@ fn possible(experiment: &Experiment, together: &Together, workload: &Workload) -
              addresses of their own; give each arm, or each of `[sides]`, `targets`"
         ));
     }
+    if let Some((target, page)) = equal_page(experiment, &arms)? {
+        return Err(anyhow!(
+            "`together = \"requests\"`: target `{target}` is observed at {page} in both arms, which is one of two versions; put the \
+             page at the address of the target, which it follows, or let them run in turn"
+        ));
+    }
     let shared = shared_store::shared_by([&arms[0], &arms[1]], workload, std::env::vars());
     if !shared.is_empty() && !together.shared_store {
         return Err(anyhow!(
@@ -68,14 +77,29 @@ fn possible(experiment: &Experiment, together: &Together, workload: &Workload) -
     Ok(())
 }
 
+/// The targets of the plan, at the addresses of an arm.
+fn targets(experiment: &Experiment, arm: &Arm) -> anyhow::Result<BTreeMap<String, Target>> {
+    let overrides = Overrides { targets: arm.targets.clone(), ..Overrides::default() };
+    let plan = plan::resolve(&experiment.plan, &overrides);
+    plan.map(|plan| plan.workload.targets).map_err(|failure| anyhow!("{}", failure.text()))
+}
+
+/// A page of metrics or profiles that both arms have.
+fn equal_page(experiment: &Experiment, arms: &[Arm; 2]) -> anyhow::Result<Option<(String, String)>> {
+    let (a, b) = (targets(experiment, &arms[0])?, targets(experiment, &arms[1])?);
+    let pages = |target: &Target| {
+        let Observation { prometheus, pprof, .. } = &target.observe;
+        prometheus.iter().map(|page| page.url.clone()).chain(pprof.clone()).collect::<Vec<_>>()
+    };
+    Ok(a.iter().find_map(|(name, target)| {
+        let of_b = pages(b.get(name)?);
+        pages(target).into_iter().find(|page| of_b.contains(page)).map(|page| (name.clone(), page))
+    }))
+}
+
 /// A target that is at the same address in both arms.
 fn equal_address(experiment: &Experiment, arms: &[Arm; 2]) -> anyhow::Result<Option<(String, String)>> {
-    let resolved = |arm: &Arm| {
-        let overrides = Overrides { targets: arm.targets.clone(), ..Overrides::default() };
-        let plan = plan::resolve(&experiment.plan, &overrides);
-        plan.map(|plan| plan.workload.targets).map_err(|failure| anyhow!("{}", failure.text()))
-    };
-    let (a, b) = (resolved(&arms[0])?, resolved(&arms[1])?);
+    let (a, b) = (targets(experiment, &arms[0])?, targets(experiment, &arms[1])?);
     Ok(a.iter().find_map(|(name, target)| {
         let other = b.get(name)?;
         let http = target.http.as_ref().zip(other.http.as_ref());

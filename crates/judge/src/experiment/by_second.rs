@@ -5,18 +5,15 @@
 //! median over all seconds of how the two differ does not care in which of them the neighbour was there. It shows differences only: it
 //! would not see a version that is slow in few seconds, which the whole window shows.
 
+use evidence::Seconds;
 use evidence::run::ReadError;
-use evidence::{BySecond, MetricAnswer, MetricVerdict, Seconds};
 use figures::Figures;
-use stats::Paired;
 use workload::experiment::GateMetric;
 use workload::{Measure, Objective, Quantity, Statistic};
 
-use super::decide::{self, DecidingInterval, Decision};
-use super::detectable::KnownDeviation;
+use super::JudgedPair;
 use super::slot::objective;
 use super::warm_up::Cuts;
-use super::{JudgedPair, Rulebook};
 use crate::compare::Side;
 use crate::measure::times::Observations;
 
@@ -24,9 +21,6 @@ use crate::measure::times::Observations;
 const BESIDE: f64 = 5.0;
 /// Fewer parts have no median that a few of them do not move.
 const FEWEST_PARTS: u64 = 8;
-
-/// What decides where the whole window does not.
-const BY_SECOND: &str = "The effect is the median of the seconds, which neighbours that come and go move less than the whole window.";
 
 /// How B's value of each metric differs from A's in the median of all seconds, or of longer parts where a second has too few requests:
 /// of logarithms. None of what is no quantile of times, and where there are too few requests.
@@ -59,38 +53,6 @@ pub(super) fn of_pairs(pairs: &[JudgedPair], metric: usize) -> Option<Vec<f64>> 
     let all: Option<Vec<f64>> =
         pairs.iter().map(|pair| pair.by_second.get(metric).copied().flatten()).collect();
     all.filter(|all| !all.is_empty())
-}
-
-/// Add what the seconds show; where the whole window is open, a difference that they show is one. `smallest` is the smallest visible
-/// effect, in standard deviations.
-pub(super) fn add(
-    answer: &mut MetricAnswer,
-    differences: &[f64],
-    decision: Decision,
-    rules: &Rulebook<'_>,
-    smallest: f64,
-) {
-    let Some(paired) = Paired::from_differences(differences, 0.0) else { return };
-    let decides = matches!(
-        (answer.verdict, decision.verdict),
-        (MetricVerdict::Inconclusive, MetricVerdict::Regressed | MetricVerdict::Improved)
-            | (MetricVerdict::NoRegression, MetricVerdict::Improved)
-    );
-    let (effect, deviation) = (paired.mean.exp_m1(), paired.deviation);
-    answer.by_second = Some(BySecond { effect, deviation, decides });
-    let visible = (smallest * deviation * KnownDeviation::uncertainty(paired.pairs)).exp_m1();
-    answer.smallest_visible = Some(answer.smallest_visible.map_or(visible, |window| window.min(visible)));
-    if !decides {
-        return;
-    }
-    (answer.verdict, answer.decided_at) = (decision.verdict, decision.decided_at);
-    answer.p = Some(decision.adjusted);
-    if let Some(DecidingInterval { mean, half_width, end_error }) = decision.interval {
-        answer.effect = Some(mean.exp_m1());
-        answer.interval = Some(((mean - half_width).exp_m1(), (mean + half_width).exp_m1()));
-        answer.interval_end_error = Some(end_error);
-    }
-    answer.because = format!("{} {BY_SECOND}", decide::because(rules, answer));
 }
 
 /// A quantile of times.
@@ -163,11 +125,11 @@ fn seconds(
 
 #[cfg(test)]
 mod tests {
-    use evidence::{ExperimentEnd, Provenance};
+    use evidence::{ExperimentEnd, MetricVerdict, Provenance};
     use stats::Looks;
 
     use super::super::tests::{NOISE, known, metric, pairs};
-    use super::super::{Futility, Levels, SlotValue, Together, futility, judge_experiment};
+    use super::super::{Futility, Levels, Rulebook, SlotValue, Together, futility, judge_experiment};
     use super::*;
     use crate::testing::{Load, TestRun};
 
@@ -236,7 +198,10 @@ mod tests {
         let (pairs, slower) = judged(1.06);
         let p50 = &slower.metrics[0];
         assert_eq!(p50.verdict, MetricVerdict::Regressed, "{p50:?}");
-        assert!(p50.by_second.unwrap().decides && p50.because.contains(BY_SECOND), "{p50:?}");
+        assert!(
+            p50.by_second.unwrap().decides && p50.because.contains("the median of the seconds"),
+            "{p50:?}"
+        );
         let (low, high) = p50.interval.unwrap();
         assert!(0.04 < low && low < 0.06 && 0.06 < high && high < 0.08, "{low} to {high}");
         let without: Vec<JudgedPair> =

@@ -47,7 +47,7 @@ pub(super) fn refuse_times_beside_errors(
     });
 }
 
-fn is_error_rate(quantity: &Quantity) -> bool {
+pub(super) fn is_error_rate(quantity: &Quantity) -> bool {
     matches!(quantity, Quantity::Measure { measure: Measure::ErrorRate, .. })
 }
 

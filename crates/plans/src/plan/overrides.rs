@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::Overrides;
 use super::targets::unknown_target;
-use workload::address::Origin;
+use workload::address::{Origin, authority_of, scheme_of};
 use workload::executor::{Executor, MAX_VUS};
 use workload::model::{HttpOrigin, ProcessRef, ReadyProbe, Scenario, Target, Workload};
 use workload::nearest::nearest;
@@ -85,6 +85,8 @@ fn move_to(target: &mut Target, name: &str, url: &str) -> Result<(), String> {
             if target.process == Some(ProcessRef::Port(old.port)) {
                 target.process = Some(ProcessRef::Port(http.port));
             }
+            let [old, new] = [old.origin(), http.origin()];
+            move_pages(target, &old, &new);
         }
         (_, Some(grpc)) => {
             let new = Origin::parse(url)?;
@@ -103,6 +105,20 @@ fn move_to(target: &mut Target, name: &str, url: &str) -> Result<(), String> {
         _ => return Err(format!("target `{name}` has no url to replace")),
     }
     Ok(())
+}
+
+/// The pages of a target that are at its old address are at its new one.
+fn move_pages(target: &mut Target, old: &Origin, new: &Origin) {
+    let pages = target.observe.prometheus.iter_mut().map(|page| &mut page.url);
+    for url in pages.chain(&mut target.observe.pprof) {
+        let Some((scheme, rest)) = scheme_of(url) else { continue };
+        let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+        let is_its =
+            |(host, port): (String, u16)| (scheme, host, port) == (old.scheme, old.host.clone(), old.port);
+        if authority_of(authority, Some(scheme.default_port())).is_ok_and(is_its) {
+            *url = format!("{}://{}{path}", new.scheme.name(), new.authority());
+        }
+    }
 }
 
 /// `time`, an offset from the start of the run, times `factor`. Every instant is scaled by itself, so that equal

@@ -13,14 +13,16 @@ pub(super) fn read(design: Option<&Section<'_>>, sides: Option<[Side; 2]>) -> (O
     let get = |key| design.and_then(|section| section.get(key));
     let share = get("share").and_then(|item| share(&item));
     let shared_store = get("shared_store").and_then(|item| item.flag());
+    let confirm = get("confirm").and_then(|item| item.flag());
     let is_asked = get("together").and_then(|item| together(&item));
-    let has_settings = share.is_some() || shared_store.is_some() || sides.is_some();
+    let has_settings = share.is_some() || shared_store.is_some() || confirm.is_some() || sides.is_some();
     match is_asked.or(has_settings.then_some(true)) {
         None => (None, Timing::Usual),
         Some(false) => (None, Timing::Given),
         Some(true) => {
             let share = share.unwrap_or_default();
-            let together = Together { share, sides, shared_store: shared_store.unwrap_or_default() };
+            let (shared_store, confirm) = (shared_store.unwrap_or_default(), confirm.unwrap_or_default());
+            let together = Together { share, sides, shared_store, confirm };
             (Some(together), Timing::Given)
         }
     }

@@ -58,6 +58,40 @@ fn readiness_and_process_of_a_moved_grpc_target_follow() {
 }
 
 #[test]
+fn the_pages_at_the_address_of_a_moved_target_follow_it() {
+    let plan = r#"
+version = 1
+[targets.shop]
+url = "http://127.0.0.1:8081"
+[targets.shop.observe]
+prometheus = { url = "http://127.0.0.1:8081/metrics?all=1", keep = ["go_*"] }
+pprof = "http://127.0.0.1:6060/debug/pprof"
+[[scenarios]]
+name = "s"
+executor = "constant-vus"
+vus = 1
+duration = "1s"
+[[scenarios.steps]]
+name = "a"
+get = "${shop.url}/a"
+"#;
+    let observed = |to: &str| {
+        let targets = BTreeMap::from([("shop".to_owned(), to.to_owned())]);
+        let overrides = Overrides { targets, ..Overrides::default() };
+        let loaded = load_with(plan, &[], &overrides).unwrap_or_else(|errors| panic!("{errors}"));
+        let observe = &loaded.workload.targets["shop"].observe;
+        (observe.prometheus.as_ref().unwrap().url.clone(), observe.pprof.clone().unwrap())
+    };
+    let elsewhere = "http://127.0.0.1:6060/debug/pprof".to_owned();
+    let moved = observed("https://[::1]:9");
+    assert_eq!(
+        moved,
+        ("https://[::1]:9/metrics?all=1".to_owned(), elsewhere),
+        "what has a port of its own stays"
+    );
+}
+
+#[test]
 fn overrides_are_applied_and_checked() {
     let demo = |overrides: &Overrides| load(Path::new("examples/demo.toml"), &Repository, &env, overrides);
     let overrides = Overrides {

@@ -107,6 +107,13 @@ fn what_cannot_run_at_the_same_moment_is_refused_before_anything_is_sent() {
     let env = "env = { DATABASE_URL = \"postgres://me@127.0.0.1:1/x\" }\n";
     shared.write("ex.toml", text.replace("targets", &format!("{env}targets")));
     refused(&shared, "both arms use the same store (DATABASE_URL), through which they disturb each other");
+    let observed = experiment([a.addr(), b.addr()], "even", together);
+    let page = "http://127.0.0.1:9100/metrics";
+    let observe = format!(
+        "\n[targets.api.observe]\nprometheus = {{ url = \"{page}\", keep = [\"go_*\"] }}\n[[scenarios]]"
+    );
+    observed.write("plan.toml", observed.read("plan.toml").replacen("\n[[scenarios]]", &observe, 1));
+    refused(&observed, &format!("target `api` is observed at {page} in both arms"));
     let closed_loop = experiment([a.addr(), b.addr()], "even", together);
     closed_loop.write("plan.toml", closed(a.addr(), 1).replace("/x", "/y"));
     refused(&closed_loop, "needs a plan whose scenarios all have a rate");
@@ -182,4 +189,44 @@ fn two_versions_that_run_already_are_compared_by_their_urls() {
         .plimsoll(&["ab", &a, &other])
         .exits_with(2)
         .stderr_contains(&["their paths differ: `/list` and `/other`"]);
+}
+
+/// The experiment of two such services, started by itself, with a margin of error rates that few requests can show.
+fn of_services(services: [&go::Target; 2], more: &str) -> TestFolder {
+    let [a, b] = services.map(go::Target::address);
+    let folder = experiment([a, b], "even", more);
+    let mut text = folder.read("ex.toml").replace(GATE, "[gate]\np50 = \"p50(get)\"\n");
+    text.push_str("errors = { of = \"error_rate(all)\", margin = \"50%\" }\n");
+    for (arm, service) in ["a", "b"].iter().zip(services) {
+        let (program, at) = (service.binary().display().to_string(), service.address());
+        let start = format!("[arms.{arm}]\nstart = \"sleep 600 | {program} -listen {at}\"\n");
+        text = text.replace(&format!("[arms.{arm}]\n"), &start);
+    }
+    folder.write("ex.toml", text);
+    folder
+}
+
+#[test]
+fn what_is_not_shown_at_the_same_moment_is_confirmed_in_turn() {
+    let services = [service(), service()];
+    let folder = of_services(services.each_ref(), "seed = 4\nconfirm = true");
+    folder.write("ex.toml", folder.read("ex.toml").replace("looks = [6]", "looks = [5]"));
+    let ran = folder.plimsoll(&["ab", "ex.toml", "-o", "out.ab", "--quiet", "--json", "r.json"]);
+    ran.stderr_contains(&[
+        "up to 5 pairs in turn of 8 s",
+        "\npair 5 of 5: A and B",
+        "\nconfirming pair 1 of 5: ",
+        "\nconfirming pair 5 of 5: A\n",
+        "\nconfirming pair 5 of 5: B\n",
+    ]);
+    let report = folder.json("r.json");
+    assert_eq!(report["runs"].as_array().map(Vec::len), Some(10));
+    let p50 = metric(&report, "p50");
+    assert_ne!(p50["verdict"], "NOT_SHOWN", "{p50}");
+    assert!(p50["because"].as_str().unwrap().starts_with("In turn: "), "{p50}");
+    let values = p50["values"].as_array().unwrap();
+    assert!(values[4][0].is_null() && values[5][0].is_number(), "the windows, then the pairs in turn: {p50}");
+    let again = folder.plimsoll(&["ab", "--judge", "out.ab", "--json", "again.json"]);
+    assert_eq!(again.code, ran.code);
+    assert_eq!(folder.json("again.json")["judgement"], report["judgement"]);
 }
