@@ -37,7 +37,7 @@ use crate::design::{
 };
 use crate::session::OVERHEAD;
 use crate::slot::{SlotPlan, length, load_seed, time_scale};
-use order::{order, shares};
+use order::{load as varied_load, order, shares};
 
 /// An experiment, with what is known before it begins.
 pub struct PairedArms {
@@ -243,8 +243,9 @@ impl Design for Pairs {
                 is_second: at == 1,
                 shares: shares(design.seed, pair),
             };
-            load.workload.interleave(turns, together.share);
-            title = format!("pair {pair} of {next}: A and B{}", split(turns.shares));
+            let total = if together.vary_load { varied_load(design.seed, pair) } else { 1.0 };
+            load.workload.interleave(turns, together.share, total);
+            title = format!("pair {pair} of {next}: A and B{}", split(turns.shares, total));
         }
         Ok(SlotPlan {
             arm: arm.clone(),
@@ -329,7 +330,7 @@ impl Pairs {
 
     /// What the arms have in common, where they run at the same moment.
     fn claims(&self) -> Together {
-        let Some(experiment::Together { sides, shared_store, .. }) = &self.design.together else {
+        let Some(experiment::Together { sides, shared_store, vary_load, .. }) = &self.design.together else {
             return Together::default();
         };
         let cpus = sides.as_ref().map(|sides| sides.each_ref().map(|side| side.cpus.as_ref()));
@@ -338,6 +339,7 @@ impl Pairs {
             are_restarted: self.are_started,
             have_shared_store: *shared_store,
             are_pinned_apart: cpus.is_some_and(are_apart),
+            is_load_varied: *vary_load,
         }
     }
 
@@ -425,9 +427,14 @@ fn made_again(pair: u32, why: &[String]) -> Option<ExperimentFinding> {
 }
 
 /// How the load of a window is split, where that is not in halves.
-fn split([a, b]: [u32; 2]) -> String {
+fn split([a, b]: [u32; 2], load: f64) -> String {
     let percent = |share: u32| 100 * share / (a + b);
-    if a == b { String::new() } else { format!(", {}:{} of the load", percent(a), percent(b)) }
+    let total = if load == 1.0 { String::new() } else { format!("{:.0} % of ", load * 100.0) };
+    match a == b {
+        true if total.is_empty() => String::new(),
+        true => format!(", {total}the load"),
+        false => format!(", {}:{} of {total}the load", percent(a), percent(b)),
+    }
 }
 
 fn show_look(pairs: u32, metrics: &[MetricAnswer]) {
@@ -473,6 +480,7 @@ mod tests {
                 costs: Vec::new(),
                 conditions: [Conditions::default(); 2],
                 share_of_b: None,
+                load: None,
                 findings: Vec::new(),
             };
             pairs.unmeasured(&[pair])

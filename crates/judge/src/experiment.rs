@@ -14,6 +14,7 @@ mod conditions;
 mod confirmation;
 mod costs;
 pub mod decide;
+mod demand;
 mod detectable;
 mod differences;
 mod futility;
@@ -69,6 +70,8 @@ pub struct JudgedPair {
     pub conditions: [Conditions; 2],
     /// B's share of the load of both, 0 to 1, where both ran at the same moment; none where they ran in turn.
     pub share_of_b: Option<f64>,
+    /// Its load as a share of what is usual in the experiment, of arms at the same moment.
+    pub load: Option<f64>,
     /// What the rules found, with the pair's number.
     pub findings: Vec<ExperimentFinding>,
 }
@@ -150,6 +153,7 @@ pub fn judge_pair(
         costs,
         conditions: [a.conditions, b.conditions],
         share_of_b,
+        load: together::load(sides),
         findings,
     })
 }

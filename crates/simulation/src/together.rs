@@ -56,6 +56,8 @@ pub struct TogetherKind {
     /// How much more of it a request of B needs: 0.05 is 5 %.
     dearer: f64,
     counted: Counted,
+    /// Whether windows have 90 or 110 % of the load, so that the demand of a request may show that times do not change.
+    is_load_varied: bool,
     pub promise: Promise,
 }
 
@@ -72,6 +74,7 @@ pub fn together() -> Vec<TogetherKind> {
             busy,
             dearer,
             counted,
+            is_load_varied: false,
             promise,
         };
         kinds.extend([
@@ -84,6 +87,18 @@ pub fn together() -> Vec<TogetherKind> {
             ),
             kind("at the same moment, 5 % more CPU", 0.05, Counted::Cost, Promise::FoundAtLeast(0.9)),
         ]);
+        let varied = |name, dearer, promise| TogetherKind {
+            is_load_varied: true,
+            ..kind(name, dearer, Counted::Times, promise)
+        };
+        kinds.push(varied("load varied, times of 5 % more CPU", 0.05, Promise::MissedAtMost(0.0)));
+        if busy > 0.8 {
+            // Alone its times are 6 % longer and more.
+            kinds.push(varied("load varied, times of 1 % more CPU", 0.01, Promise::MissedAtMost(0.05)));
+        }
+        if busy < 0.4 {
+            kinds.push(varied("load varied, A against A", 0.0, Promise::ClearedAtLeast(0.5)));
+        }
     }
     kinds
 }
@@ -127,7 +142,8 @@ impl TogetherKind {
         let metrics =
             ["p50(list)", "p95(list)", "cpu_per_request(target = web)", "error_rate(all)"].map(metric);
         let looks = Looks::default();
-        let (levels, together) = (Levels::for_alarm(LEVEL), Together::default());
+        let levels = Levels::for_alarm(LEVEL);
+        let together = Together { is_load_varied: self.is_load_varied, ..Together::default() };
         let rules =
             Rulebook { metrics: &metrics, looks: &looks, levels, accept: &[], bad_starts: None, together };
         let mut pairs = Vec::new();
@@ -151,7 +167,13 @@ impl TogetherKind {
         let machine = (MACHINE * random.normal()).exp();
         let demands =
             [1.0, 1.0 + self.dearer].map(|demand| demand * machine * (START * random.normal()).exp());
-        let requests = self.requests(shares, demands, random);
+        // Of each two windows one has less and one more.
+        let load = match (self.is_load_varied, number % 2 == 1) {
+            (false, _) => 1.0,
+            (true, true) => 0.9,
+            (true, false) => 1.1,
+        };
+        let requests = self.requests(shares, load, demands, random);
         let responses = match self.discipline {
             Discipline::Fifo => first_come_first_served(&requests),
             Discipline::Sharing => processor_sharing(&requests),
@@ -186,14 +208,15 @@ impl TogetherKind {
             costs: Vec::new(),
             conditions: [Conditions::default(); 2],
             share_of_b: Some(f64::from(shares[1]) / f64::from(shares[0] + shares[1])),
+            load: Some(load),
             findings: Vec::new(),
         }
     }
 
     /// The requests of a window in the order of their arrival, which is random.
-    fn requests(&self, shares: [u32; 2], demands: [f64; 2], random: &mut Random) -> Vec<Request> {
+    fn requests(&self, shares: [u32; 2], load: f64, demands: [f64; 2], random: &mut Random) -> Vec<Request> {
         let mean = f64::midpoint(demands[0], demands[1]);
-        let gap = (1.0 / self.busy).max(mean / MOST_USE);
+        let gap = (1.0 / self.busy / load).max(mean / MOST_USE);
         let (mut at, mut left) = (0.0, [0, 0]);
         let mut request = |_| {
             if left == [0, 0] {
@@ -323,12 +346,14 @@ mod tests {
     /// the other it is not.
     #[test]
     fn what_is_called_not_shown_is_a_change_far_beyond_the_margin() {
-        let kind = together()[10];
+        let kind =
+            together().into_iter().find(|kind| kind.discipline == Discipline::Fifo && kind.busy == 0.85);
+        let kind = kind.unwrap();
         assert_eq!(kind.description(), "first come, first served, 85 % of the processor used");
         let mut random = Random::new(1);
         let mut p50 = |demands: [f64; 2], is_of_b: bool| {
             let requests: Vec<Request> =
-                (0..20).flat_map(|_| kind.requests([1, 1], demands, &mut random)).collect();
+                (0..20).flat_map(|_| kind.requests([1, 1], 1.0, demands, &mut random)).collect();
             let mut times = Vec::new();
             for window in requests.chunks(REQUESTS) {
                 let responses = first_come_first_served(window);

@@ -102,6 +102,9 @@ pub struct Together {
     /// Whether pairs in turn are appended for what this cannot show.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub confirm: bool,
+    /// Whether windows have 90 or 110 % of the load, which shows how times grow with it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub vary_load: bool,
 }
 
 /// Where one of two arms runs in a window: its ports, its processors.

@@ -34,14 +34,14 @@ impl Workload {
         self.scenarios.iter().all(|scenario| scenario.executor.is_open())
     }
 
-    /// Keep one arm's share of the load of two.
-    pub fn interleave(&mut self, turns: Turns, load: SharedLoad) {
+    /// Keep one arm's share of the load of two, of which there is `load` times as much as is usual.
+    pub fn interleave(&mut self, turns: Turns, shared: SharedLoad, load: f64) {
         let mut both = Vec::new();
         for scenario in &mut self.scenarios {
-            scenario.executor.scale_rate(load.factor());
+            scenario.executor.scale_rate(shared.factor() * load);
             both.push(scenario.executor.clone());
             scenario.executor.scale_rate(turns.share());
         }
-        self.interleaved = Some(Interleaved { turns, both });
+        self.interleaved = Some(Interleaved { turns, load, both });
     }
 }

@@ -15,8 +15,19 @@ use crate::index::ScenarioIndex;
 pub struct Interleaved {
     #[serde(flatten)]
     pub turns: Turns,
+    /// The load of both, as a share of what is usual in the experiment.
+    #[serde(default = "usual_load", skip_serializing_if = "is_usual_load")]
+    pub load: f64,
     /// What is offered to both together: the executor of each scenario.
     pub both: Vec<Executor>,
+}
+
+fn usual_load() -> f64 {
+    1.0
+}
+
+fn is_usual_load(load: &f64) -> bool {
+    *load == usual_load()
 }
 
 /// Whose turn an arrival is.

@@ -6,6 +6,7 @@ use workload::draw::mix;
 const ORDER: u64 = 0x006f_7264_6572;
 const SPLIT: u64 = 0x73_706c_6974;
 const LARGER: u64 = 0x6c61_7267_6572;
+const LOAD: u64 = 0x6c6f_6164;
 
 /// How many pairs of windows there are for one whose load is not split in halves.
 const TWOS: u64 = 3;
@@ -26,6 +27,11 @@ pub(crate) fn shares(seed: u64, number: u32) -> [u32; 2] {
         true if coin_of_twos(seed ^ LARGER, number) => [2, 3],
         true => [3, 2],
     }
+}
+
+/// The load of window `number`, from 1, as a share of what is usual: of each two windows one has less and one more.
+pub(crate) fn load(seed: u64, number: u32) -> f64 {
+    if coin_of_twos(seed ^ LOAD, number) { 1.1 } else { 0.9 }
 }
 
 /// A coin that falls on either side once in each two numbers, from 1.

@@ -185,6 +185,7 @@ mod tests {
             costs: costs(number),
             conditions: [Conditions::default(); 2],
             share_of_b: None,
+            load: None,
             findings: Vec::new(),
         };
         (1..=count).map(pair).collect()

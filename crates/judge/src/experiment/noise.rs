@@ -98,6 +98,7 @@ mod tests {
             costs: Vec::new(),
             conditions: [Conditions::default(); 2],
             share_of_b: None,
+            load: None,
             findings: Vec::new(),
         }
     }

@@ -38,6 +38,7 @@ pub(super) fn pairs(values: Vec<Vec<[SlotValue; 2]>>) -> Vec<JudgedPair> {
         costs: Vec::new(),
         conditions: [Conditions::default(); 2],
         share_of_b: None,
+        load: None,
         findings: Vec::new(),
     };
     (1..).zip(values).map(pair).collect()

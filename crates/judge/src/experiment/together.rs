@@ -8,6 +8,7 @@ use evidence::{EffectScale, ExperimentEnd, ExperimentFinding, MetricAnswer, Metr
 use workload::experiment::GateMetric;
 
 use super::carry_over::differences;
+use super::demand::Demand;
 use super::{JudgedPair, Rulebook};
 use crate::compare::Side;
 
@@ -32,11 +33,18 @@ pub struct Together {
     pub have_shared_store: bool,
     /// Whether each had processors of its own.
     pub are_pinned_apart: bool,
+    /// Whether the load of windows differs, so that they show how times grow with it.
+    pub is_load_varied: bool,
 }
 
 impl Default for Together {
     fn default() -> Together {
-        Together { are_restarted: true, have_shared_store: false, are_pinned_apart: false }
+        Together {
+            are_restarted: true,
+            have_shared_store: false,
+            are_pinned_apart: false,
+            is_load_varied: false,
+        }
     }
 }
 
@@ -44,6 +52,11 @@ impl Default for Together {
 pub(super) fn share_of_b(sides: [&Side<'_>; 2]) -> Option<f64> {
     let [a, b] = sides.map(|side| side.workload.interleaved.as_ref());
     a.zip(b).map(|(_, b)| b.turns.share())
+}
+
+/// The load of such a pair, as a share of what is usual in the experiment.
+pub(super) fn load(sides: [&Side<'_>; 2]) -> Option<f64> {
+    sides[0].workload.interleaved.as_ref().map(|interleaved| interleaved.load)
 }
 
 /// Take back what runs at the same moment cannot show.
@@ -60,6 +73,7 @@ pub(super) fn apply(
     let times = rules.metrics.iter().filter(|of| of.quantity.is_time()).count();
     // Bonferroni: each may find interference at each look.
     let level = LEVEL / (times.max(1) * rules.looks.at().len().max(1)) as f64;
+    let demand = Demand::of(rules, pairs, metrics);
     for (of, found) in rules.metrics.iter().zip(metrics.iter_mut()) {
         let interference = of.quantity.is_time().then(|| Interference::of(pairs, found)).flatten();
         if let Some(finding) = interference.and_then(|interference| interference.finding(found, level)) {
@@ -70,7 +84,19 @@ pub(super) fn apply(
             continue;
         }
         let is_small = interference.is_some_and(|interference| interference.is_small(found));
-        limit(found, Limit::of(rules.together, of, is_small), end);
+        let limited = Limit::of(rules.together, of, is_small);
+        let by_demand =
+            demand.as_ref().filter(|_| limited == Some(Limit::Queueing) && found.verdict.excludes_a_change());
+        match by_demand.and_then(|demand| demand.verdict(found)) {
+            Some((verdict, elasticity)) => {
+                found.verdict = verdict;
+                found.because.push_str(&format!(
+                    " Of 1 % more of the load it grows by at most {elasticity:.1} %, so that the processor time of a request leaves no \
+                     larger change alone."
+                ));
+            }
+            None => limit(found, limited, end),
+        }
     }
 }
 

@@ -35,7 +35,7 @@ fn constant(rate: f64, seconds: u64) -> Executor {
 fn arms(plan: &Workload, seed: u64, shares: [u32; 2], load: SharedLoad) -> [Workload; 2] {
     [false, true].map(|is_second| {
         let mut arm = plan.clone();
-        arm.interleave(Turns { seed, is_second, shares }, load);
+        arm.interleave(Turns { seed, is_second, shares }, load, 1.0);
         arm
     })
 }

@@ -14,15 +14,18 @@ pub(super) fn read(design: Option<&Section<'_>>, sides: Option<[Side; 2]>) -> (O
     let share = get("share").and_then(|item| share(&item));
     let shared_store = get("shared_store").and_then(|item| item.flag());
     let confirm = get("confirm").and_then(|item| item.flag());
+    let vary_load = get("vary_load").and_then(|item| item.flag());
     let is_asked = get("together").and_then(|item| together(&item));
-    let has_settings = share.is_some() || shared_store.is_some() || confirm.is_some() || sides.is_some();
+    let has_flags = [shared_store, confirm, vary_load].iter().any(Option::is_some);
+    let has_settings = share.is_some() || has_flags || sides.is_some();
     match is_asked.or(has_settings.then_some(true)) {
         None => (None, Timing::Usual),
         Some(false) => (None, Timing::Given),
         Some(true) => {
             let share = share.unwrap_or_default();
-            let (shared_store, confirm) = (shared_store.unwrap_or_default(), confirm.unwrap_or_default());
-            let together = Together { share, sides, shared_store, confirm };
+            let [shared_store, confirm, vary_load] =
+                [shared_store, confirm, vary_load].map(Option::unwrap_or_default);
+            let together = Together { share, sides, shared_store, confirm, vary_load };
             (Some(together), Timing::Given)
         }
     }

@@ -230,3 +230,53 @@ fn what_is_not_shown_at_the_same_moment_is_confirmed_in_turn() {
     assert_eq!(again.code, ran.code);
     assert_eq!(folder.json("again.json")["judgement"], report["judgement"]);
 }
+
+#[test]
+fn each_version_is_at_either_side_and_on_its_processors_as_often() {
+    let services = [service(), service()];
+    let folder = of_services(services.each_ref(), "seed = 5");
+    let has_two = std::thread::available_parallelism().is_ok_and(|processors| processors.get() > 1);
+    let cpus = if has_two { ["0", "1"] } else { ["0", "0"] };
+    let program = services[0].binary().display().to_string();
+    let arm = |name: &str| {
+        format!(
+            "[arms.{name}]\nstart = \"grep Cpus_allowed_list /proc/self/status >> cpus-{name}; sleep 600 | {program} -listen $AT\"\n"
+        )
+    };
+    let side = |name: &str, at: usize| {
+        let address = services[at].address();
+        format!(
+            "[sides.{name}]\nenv = {{ AT = \"{address}\" }}\ntargets = {{ api = \"http://{address}\" }}\ncpus = \"{}\"\n",
+            cpus[at]
+        )
+    };
+    let text = folder.read("ex.toml");
+    let (_, design) = text.split_once("[design]").unwrap();
+    let head = "version = 1\nplan = \"plan.toml\"\n";
+    let sides = side("one", 0) + &side("two", 1);
+    folder.write("ex.toml", format!("{head}{}{}{sides}[design]{design}", arm("a"), arm("b")));
+    folder.plimsoll(&["ab", "ex.toml", "-o", "out.ab", "--quiet"]).stderr_contains(&["pair 6 of 6: A and B"]);
+    let count = |name: &str| {
+        let mut counted = BTreeMap::new();
+        for line in folder.read(&format!("cpus-{name}")).lines() {
+            *counted.entry(line.rsplit('\t').next().unwrap().to_owned()).or_insert(0) += 1;
+        }
+        counted
+    };
+    let mut expected = BTreeMap::new();
+    for cpu in cpus {
+        *expected.entry(cpu.to_owned()).or_insert(0) += 3;
+    }
+    assert_eq!((count("a"), count("b")), (expected.clone(), expected), "the kernel says on which it may run");
+}
+
+#[test]
+fn windows_of_varied_load_have_less_and_more_as_often() {
+    let [a, b] = [0; 2].map(|_| testbed::http(Behaviour::ok()).unwrap());
+    let folder = experiment([a.addr(), b.addr()], "even", "vary_load = true");
+    folder.plimsoll(&["ab", "ex.toml", "-o", "out.ab", "--quiet"]).stderr_contains(&["% of the load"]);
+    let [of_a, of_b] = [&a, &b].map(windows);
+    let mut loads: Vec<usize> = of_a.iter().zip(&of_b).map(|(a, b)| a.len() + b.len()).collect();
+    loads.sort_unstable();
+    assert_eq!(loads, [90, 90, 90, 110, 110, 110]);
+}
