@@ -3,9 +3,12 @@
 mod exchange;
 pub(crate) mod scheme;
 
+use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, UdpSocket};
+use std::os::unix::fs::FileTypeExt as _;
 use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -52,7 +55,12 @@ pub(crate) fn wait(program: &Program, address_hint: fn(&str) -> String) -> Comma
             let error = error.to_string();
             // Its number says nothing to a reader.
             let error = error.split(" (os error").next().unwrap_or_default();
-            let text = format!("target `{name}`: nothing answers at {at}{proxy} ({error}); start it{hint}");
+            let text = match at {
+                Place::Tcp(at) => {
+                    format!("target `{name}`: nothing answers at {at}{proxy} ({error}); start it{hint}")
+                }
+                Place::Unix(path) => format!("target `{name}`: {}", no_socket(&path, error)),
+            };
             Failure::Usage(anyhow::Error::msg(Unreachable(text)))
         })?;
     }
@@ -69,15 +77,31 @@ fn check_local_address(from: IpAddr) -> anyhow::Result<()> {
     }
 }
 
+/// Why a Unix socket takes no connection, and what to do.
+fn no_socket(path: &Path, error: &str) -> String {
+    let shown = path.display();
+    match fs::metadata(path) {
+        Err(_) => format!("there is no socket {shown}: start the target, or check the path ({error})"),
+        Ok(found) if !found.file_type().is_socket() => format!("{shown} is not a socket: check the path"),
+        Ok(_) => format!("nothing listens on the socket {shown} ({error}): start the target"),
+    }
+}
+
+/// Where a connection is made to.
+enum Place {
+    Tcp(String),
+    Unix(PathBuf),
+}
+
 /// Check that a connection is accepted there; else the address and the reason.
-fn reach(place: OriginAddress) -> Result<(), (String, std::io::Error)> {
+fn reach(place: OriginAddress) -> Result<(), (Place, std::io::Error)> {
     match place {
         OriginAddress::Tcp(addresses) => {
-            let at = || addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            let at = || Place::Tcp(addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "));
             connect_to_any(&addresses, ATTEMPT_LIMIT).map(drop).map_err(|error| (at(), error))
         }
         OriginAddress::Unix(path) => {
-            UnixStream::connect(&path).map(drop).map_err(|error| (path.display().to_string(), error))
+            UnixStream::connect(&path).map(drop).map_err(|error| (Place::Unix(path), error))
         }
     }
 }

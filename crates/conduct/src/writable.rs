@@ -11,7 +11,14 @@ use crate::failure::{CommandResult, Failure};
 /// Check that each of these can be written, without changing or creating any. `-` is standard output.
 pub fn require<'a>(paths: impl IntoIterator<Item = &'a Path>) -> CommandResult<()> {
     let mut files = paths.into_iter().filter(|path| *path != Path::new("-"));
-    let unwritable = |path: &Path| format!("cannot write {}; nothing was sent", path.display());
+    let unwritable = |path: &Path| {
+        let folder = folder(path);
+        let next = match folder.exists() {
+            true => String::new(),
+            false => format!(": there is no folder {0} (`mkdir -p {0}` makes it)", folder.display()),
+        };
+        format!("cannot write {}{next}; nothing was sent", path.display())
+    };
     files.try_for_each(|path| check(path).with_context(|| unwritable(path))).map_err(Failure::usage)
 }
 

@@ -56,6 +56,8 @@ pub(crate) use connect::ConnectArguments;
 #[cfg(feature = "full")]
 pub(crate) use generate::command;
 pub(crate) use generate::{CompletionsArguments, ManArguments};
+#[cfg(feature = "full")]
+pub(crate) use groups::verbs;
 pub(crate) use import::ImportArguments;
 #[cfg(feature = "scripts")]
 pub(crate) use k6_variables::without_effect;
@@ -77,7 +79,6 @@ pub(crate) use selftest::{
     SelftestEngineArguments, SelftestExperimentsArguments, SelftestPart, SelftestVerdictsArguments,
 };
 pub(crate) use session::{SessionArguments, SlotArguments};
-#[cfg(feature = "full")]
 pub(crate) use topics::blocks::{MarkdownBlock, blocks};
 pub(crate) use topics::{TOPICS, topic};
 pub(crate) use workers::{WorkerArguments, WorkersArguments};

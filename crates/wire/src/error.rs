@@ -11,6 +11,9 @@ pub enum WireError {
     /// What the peer sent first is not HTTP/2.
     #[error("the server does not speak HTTP/2 on this port")]
     NotHttp2,
+    /// The same of HTTP/1.x: the response is a frame of HTTP/2.
+    #[error("the server speaks HTTP/2 on this port, and not HTTP/1.x")]
+    NotHttp1,
     /// The peer closed before sending a byte of the response. On a kept-alive connection this is the
     /// race with the peer's idle limit.
     #[error("the connection was closed before any response")]

@@ -82,7 +82,7 @@ pub(super) fn without_content(
             }
         }),
         Ok(_) => None,
-        Err(error) if error.kind() == ErrorKind::NotFound => Some(missing(path, &wanted)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Some(missing(path, &wanted, accepted)),
         Err(error) if error.kind() == ErrorKind::PermissionDenied => Some(format!(
             "{shown} may not be read by this user: `chmod u+r {shown}`, or read it as its owner (`ls -l {shown}`)"
         )),
@@ -97,7 +97,7 @@ pub(super) fn here(kind: FileKind) -> Option<String> {
     (!names.is_empty()).then(|| listed(Path::new(""), &names))
 }
 
-fn missing(path: &Path, wanted: &Wanted) -> String {
+fn missing(path: &Path, wanted: &Wanted, accepted: &[FileKind]) -> String {
     let (shown, noun) = (path.display(), wanted.noun);
     if let Some(url) = path.to_str().filter(|path| path.contains("://")) {
         let url = shown_address(url);
@@ -110,7 +110,10 @@ fn missing(path: &Path, wanted: &Wanted) -> String {
     if !folder.is_dir() {
         return format!("there is no {noun} {shown}: the folder {} is missing", folder.display());
     }
-    let names = candidates(folder, wanted);
+    let mut names = candidates(folder, wanted);
+    // What is known to be of another kind is not meant.
+    let may_be = |name: &String| super::at(&folder.join(name)).is_none_or(|kind| accepted.contains(&kind));
+    names.retain(may_be);
     // Endings are alike, whatever the name.
     let stem = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let stems: Vec<String> = names.iter().map(|name| stem(Path::new(name))).collect();
@@ -127,7 +130,15 @@ fn missing(path: &Path, wanted: &Wanted) -> String {
         None if names.is_empty() => {
             format!("there is no {noun} {shown}, nor another in its folder; {}", wanted.origin)
         }
-        None => format!("there is no {noun} {shown}; its folder has {}", listed(within, &names)),
+        None => {
+            // Names say little of the sources of plans.
+            let is_source = |name: &String| super::at(&folder.join(name)).is_some();
+            names.retain(|name| !accepted.contains(&FileKind::OpenApi) || is_source(name));
+            match names.is_empty() {
+                true => format!("there is no {noun} {shown}; {}", wanted.origin),
+                false => format!("there is no {noun} {shown}; its folder has {}", listed(within, &names)),
+            }
+        }
     }
 }
 

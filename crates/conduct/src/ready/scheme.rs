@@ -42,6 +42,11 @@ pub(crate) fn hint(exchange: &Exemplar) -> Option<String> {
                 .to_owned(),
         );
     }
+    if exchange.detail == WireError::NotHttp1.to_string() {
+        return Some(format!(
+            "gRPC is loaded by `plimsoll grpc {authority}`; HTTP/2 with `--http2`, or by `http = \"2\"` in the plan's target"
+        ));
+    }
     speaks_tls(authority)
         .then(|| format!("this port speaks TLS: write `https://{authority}` instead of `http://`"))
 }

@@ -12,6 +12,9 @@ use workload::schedule::MAX_STAGE;
 
 /// The name of the single phase of a plan without phases.
 pub(super) const DEFAULT_PHASE: &str = "run";
+/// Keys of the load, which scenarios have.
+const LOAD: [&str; 8] =
+    ["executor", "rate", "start_rate", "stages", "vus", "start_vus", "iterations", "max_vus"];
 
 /// Read all phases; none if the plan has none.
 pub(super) fn read(root: &Section<'_>) -> Vec<Phase> {
@@ -34,7 +37,7 @@ pub(super) fn read(root: &Section<'_>) -> Vec<Phase> {
             }
             Some(duration)
         });
-        section.finish();
+        section.finish_beside(&LOAD, "a scenario: the load of `[[scenarios]]` is offered in its `phases`");
         // A phase with an error is kept, so that it causes no errors elsewhere.
         let end = start.saturating_add(duration.unwrap_or(Duration::from_secs(1))).min(MAX_STAGE);
         phases.push(Phase { name: name.unwrap_or_default(), start, end });

@@ -242,13 +242,18 @@ fn cancel_after(text: &str) -> Result<CancelAfter, String> {
 }
 
 fn limit(text: &str) -> Result<Duration, String> {
-    match units::duration(text)? {
-        Duration::ZERO => Err("a time limit must be longer than 0".to_owned()),
+    let is_zero = text.parse() == Ok(0.0);
+    match if is_zero { Duration::ZERO } else { units::duration(text)? } {
+        Duration::ZERO => Err("a time limit is longer than 0; without this option it is 30s".to_owned()),
         limit => Ok(limit),
     }
 }
 
 pub(super) fn header(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once(':').ok_or("it has no colon: write it as 'name: value'")?;
+    let (name, value) = text.split_once(':').ok_or_else(|| match text.split_once(' ') {
+        // Its value may be secret.
+        Some((name, _)) => format!("the header `{name}` has no colon: write it as '{name}: value'"),
+        None => "it has no colon: write it as 'name: value'".to_owned(),
+    })?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }

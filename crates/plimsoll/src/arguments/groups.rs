@@ -11,6 +11,11 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Tools", &["worker", "manifest", "fetch", "selftest", "completions", "man", "help"]),
 ];
 
+/// The verbs in the order of the groups.
+pub(crate) fn verbs() -> impl Iterator<Item = &'static str> {
+    GROUPS.iter().flat_map(|(_, verbs)| verbs.iter().copied())
+}
+
 /// Blanks before a verb, and between the longest one and its description.
 const MARGIN: usize = 2;
 const GAP: usize = 2;

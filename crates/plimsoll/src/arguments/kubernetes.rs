@@ -48,9 +48,10 @@ pub(crate) struct PodsArguments {
     /// Memory request and limit of each pod
     #[arg(long, hide_short_help = true, value_name = "QUANTITY", default_value = "512Mi")]
     pub(crate) memory: String,
-    /// Read the plan and its files from /FOLDER of the image, or from claim:NAME, a PersistentVolumeClaim, instead of a ConfigMap
+    /// Where the pods read the plan and its files: /FOLDER of the image, or claim:NAME, a PersistentVolumeClaim [default: a ConfigMap]
     ///
-    /// Their paths relative to this place must be the same as their paths here relative to the folder that contains them all.
+    /// The files must be there already, in the same folders below PLACE as here below the folder that contains all of them: with plan.toml
+    /// and data/users.csv here, PLACE/plan.toml and PLACE/data/users.csv.
     #[arg(long, hide_short_help = true, value_name = "PLACE", value_parser = files_place)]
     pub(crate) files_in: Option<FilesPlace>,
     /// Write the run file to this PersistentVolumeClaim, so that it survives the loss of the coordinating pod

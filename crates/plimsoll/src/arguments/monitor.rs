@@ -83,8 +83,8 @@ pub(crate) struct LeaksArguments {
     /// anything else [default: the plan's `leak_margin`, else 1%]
     #[arg(long, value_name = "SHARE", value_parser = margin)]
     pub(crate) margin: Option<f64>,
-    /// Also exclude memory that grows by the margin in steps of this size, such as 4MiB (arenas, slabs, tables that double):
-    /// UNDETERMINED unless the run is three times as long as the margin takes for one
+    /// Also exclude growth in steps of this size, such as 4MiB, as allocators and tables that double make them. The run must then be three
+    /// times as long as growth by the margin needs for one step; a shorter one is UNDETERMINED
     #[arg(long, value_name = "SIZE", value_parser = step)]
     pub(crate) step: Option<f64>,
     #[command(flatten)]

@@ -3,8 +3,10 @@
 
 mod calls;
 mod divided;
+mod files;
 mod locust;
 mod tables;
+mod unquoted;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -35,7 +37,10 @@ pub(super) fn hint(arguments: &[OsString]) -> Option<String> {
     let mut hints: Vec<String> = match *verb {
         "http" | "grpc" => each.filter_map(|(option, value)| ad_hoc(verb, option, value)).collect(),
         "run" => of_run(rest).into_iter().collect(),
-        SCRIPT_VERB => each.filter_map(|(word, value)| of_script(word, value)).collect(),
+        SCRIPT_VERB => {
+            let elsewhere = rest.iter().find_map(|word| files::of_another_machine(word));
+            elsewhere.into_iter().chain(each.filter_map(|(word, value)| of_script(word, value))).collect()
+        }
         option if option.starts_with('-') && !ROOT_OPTIONS.contains(&option) => vec![without_verb(&words)],
         "ab" if follows(rest, &["--a", "--b"], is_url) => vec![AB_OF_URLS.to_owned()],
         "ab" if is_of_apache(rest) => vec![AB_OF_APACHE.to_owned()],
@@ -46,6 +51,7 @@ pub(super) fn hint(arguments: &[OsString]) -> Option<String> {
     }
     hints.extend(calls::reversed(rest).filter(|_| *verb == "grpc"));
     hints.extend(divided::hints(rest));
+    hints.extend(unquoted::hint(verb, rest).filter(|_| ["http", "grpc"].contains(verb)));
     if let Some(locust) = locust::hint(&words) {
         hints = vec![locust];
     }
@@ -150,7 +156,7 @@ fn ad_hoc(verb: &str, option: &str, value: Option<&str>) -> Option<String> {
         "-o" if value == "/dev/null" => {
             Some("`-o` names the run file; responses are not kept: leave it out".to_owned())
         }
-        "-t" if is_bare(value) => Some(format!(
+        "-t" if is_bare(value) && value != "0" => Some(format!(
             "`-t` is the time limit of a response, with a unit: `-t {value}s`; threads are `--loops {value}`"
         )),
         "-p" if is_http && !is_number(value) && !value.starts_with('-') => {
@@ -209,14 +215,7 @@ fn of_run(words: &[&str]) -> Option<String> {
             let url = workload::redact::shown_address(word);
             Some(format!("a target has a name in the plan: `--target NAME={}`", visible(&url)))
         }
-        (_, true) if word.ends_with(".toml") || word.ends_with(".js") || word.ends_with(".ts") => {
-            let url = workload::redact::shown_address(word);
-            let (url, name) = (visible(&url), word.rsplit('/').next().unwrap_or_default());
-            Some(format!(
-                "plans and scripts are local files: `curl -O {url}`, then `plimsoll run {}`",
-                visible(name)
-            ))
-        }
+        (_, true) if let Some(elsewhere) = files::of_another_machine(word) => Some(elsewhere),
         (_, true) => {
             let url = workload::redact::shown_address(word);
             Some(format!(
@@ -263,6 +262,9 @@ pub(super) fn unknown_verb<'a>(verb: &str, verbs: impl IntoIterator<Item = &'a s
     if let Some(ending) = Path::new(verb).extension().filter(|_| Path::new(verb).is_file()) {
         let verb = if ending == "plimsoll" { "report" } else { "run" };
         return Some(format!("a verb comes before the file: `plimsoll {verb} {shown}`"));
+    }
+    if let Some(file) = files::misspelt(verb) {
+        return Some(file);
     }
     if verb == "localhost" || verb.contains('.') {
         return Some(format!("to load a host write its URL: `plimsoll http://{shown}/`"));

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::net::IpAddr;
 use std::path::Path;
 
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _};
 use conduct::screen::{self, Stream};
 use conduct::standard_output;
@@ -70,8 +70,10 @@ pub(crate) fn parse() -> Arguments {
                 std::process::exit(usage);
             }
             let next = missing::next_step(&given(), &error);
+            let is_answered = next.is_some() || error.kind() == ErrorKind::ValueValidation;
+            let error = without_secrets(without_hidden(error, &given()));
             // That standard error was closed changes no exit code.
-            let _ = without_secrets(without_hidden(error, &given())).print();
+            let _ = if is_answered { without_help_hint(error) } else { error }.print();
             if let Some(next) = next {
                 screen::note(next);
             }
@@ -114,7 +116,7 @@ fn asked_help(arguments: &[OsString]) -> Option<anyhow::Result<String>> {
 fn misspelt_elsewhere(arguments: &[OsString], error: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else { return None };
     let option = option.split('=').next().filter(|option| option.starts_with("--"))?;
-    if error.kind() != clap::error::ErrorKind::UnknownArgument {
+    if error.kind() != ErrorKind::UnknownArgument {
         return None;
     }
     let verb = arguments.get(1)?.to_str()?;
@@ -307,11 +309,16 @@ fn without_hidden(mut error: clap::Error, arguments: &[OsString]) -> clap::Error
     error
 }
 
+/// The error, without the hint that `--help` says more: its own text says what to write.
+fn without_help_hint(error: clap::Error) -> clap::Error {
+    error.with_cmd(&clap::Command::new("plimsoll").disable_help_flag(true).disable_help_subcommand(true))
+}
+
 /// The error about an argument, which quotes its value: an address may have a password, a header is one.
 fn without_secrets(error: clap::Error) -> clap::Error {
     let mut error = of_typed_verbs(error);
     // It says how to pass an unknown option as a value, which nobody means.
-    if error.kind() == clap::error::ErrorKind::UnknownArgument {
+    if error.kind() == ErrorKind::UnknownArgument {
         error.remove(ContextKind::Suggested);
     }
     let text = |kind| match error.get(kind) {

@@ -26,6 +26,16 @@ fn completions_of_each_shell_name_verbs_and_their_options() {
     folder.plimsoll(&["completions", "csh"]).exits_with(2).stderr_contains(&["bash", "fish", "zsh"]);
 }
 
+#[test]
+fn the_topics_of_help_are_completed_beside_the_verbs() {
+    let script = TestFolder::new("").plimsoll(&["completions", "bash"]).stdout.clone();
+    let (_, of_help) = script.split_once("plimsoll__subcmd__help)").unwrap();
+    let words: Vec<&str> = of_help.lines().nth(1).unwrap().trim_end_matches('"').split(' ').collect();
+    for word in ["run", "compare", "plan", "objectives", "script"] {
+        assert!(words.contains(&word), "{word}: {words:?}");
+    }
+}
+
 /// bash is on every machine that builds this; the others are asked where they are installed.
 #[test]
 fn shells_accept_their_completions() {

@@ -53,6 +53,7 @@ mod live_outputs;
 mod live_page;
 mod load;
 mod memory;
+mod mistakes;
 mod monitoring;
 mod new;
 mod newcomers;

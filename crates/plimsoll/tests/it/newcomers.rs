@@ -229,7 +229,7 @@ const HINTS: &[(&[&str], &[&str])] = &[
         &["http://127.0.0.1:1/", "-H", "Authorization:", "Bearer", "abc"],
         &["put the header in quotes: `-H 'Authorization: …'`"],
     ),
-    (&["http://127.0.0.1:1/", "-H", "no colon"], &["it has no colon: write it as 'name: value'"]),
+    (&["http://127.0.0.1:1/", "-H", "no colon"], &["the header `no` has no colon: write it as 'no: value'"]),
     (&["http://127.0.0.1:1/", "-r", "1,000"], &["a number has no commas: write `1000`"]),
     (&["ws://127.0.0.1:1/"], &["WebSockets are not loaded"]),
     (&["http", "http://127.0.0.1:1/", "--live=5665x"], &["`5665x` is not an address", "HOST:PORT"]),

@@ -57,8 +57,22 @@ pub(super) fn parse<'a>(input: &'a [u8], fields: &'a mut Fields<'a>) -> Result<P
         Err(error @ (Error::HeaderName | Error::HeaderValue | Error::NewLine | Error::TooManyHeaders)) => {
             Ok(Parsed::Irregular(explain(error)))
         }
+        Err(Error::Version) if begins_settings(input) => match input.len() < SETTINGS_HEAD.len() {
+            true => Ok(Parsed::Incomplete),
+            false => Err(WireError::NotHttp1),
+        },
         Err(error) => Err(explain(error)),
     }
+}
+
+/// What a server of HTTP/2 sends first, the head of a SETTINGS frame of any length below 64 KiB: its length, type, flags and stream
+/// (RFC 9113, sections 3.4 and 4.1).
+const SETTINGS_HEAD: [Option<u8>; 9] =
+    [Some(0), None, None, Some(4), Some(0), Some(0), Some(0), Some(0), Some(0)];
+
+/// Whether it begins so, as far as it goes.
+fn begins_settings(input: &[u8]) -> bool {
+    input.iter().zip(SETTINGS_HEAD).all(|(byte, expected)| expected.is_none_or(|expected| expected == *byte))
 }
 
 /// Parse a whole head that is irregular no more, and represents one of so many bytes.

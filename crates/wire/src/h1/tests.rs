@@ -98,6 +98,13 @@ fn connections_live_as_long_as_both_sides_say() {
     }
 }
 
+/// What a server of HTTP/2 sends first: SETTINGS with one parameter (RFC 9113, section 6.5).
+#[test]
+fn a_server_of_http2_is_named() {
+    let settings = "\0\0\x06\x04\0\0\0\0\0\0\x03\0\0\0\x64";
+    check("GET", settings, &["the server speaks HTTP/2 on this port, and not HTTP/1.x"]);
+}
+
 #[test]
 fn broken_responses_are_named() {
     let malformed = |why: &str| format!("the peer broke the protocol: {why}");

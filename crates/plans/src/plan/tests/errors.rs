@@ -46,11 +46,16 @@ think = "1s"
 name = "list"
 get = "${shop.url}/"
 rate = "3/s"
+[[phases]]
+name = "steady"
+duration = "1s"
+rate = "3/s"
 "#;
     assert_snapshot!(errors(plan, &[]), @r#"
     plan.toml:4:1: a scenario needs `rate`: `rate = "300/s"`
     plan.toml:8:1: a scenario has no key `think`; it belongs to a step: `[[scenarios.steps]]`
     plan.toml:12:1: a step has no key `rate`; it belongs to the scenario: write it before its steps
+    plan.toml:16:1: a phase has no key `rate`; it belongs to a scenario: the load of `[[scenarios]]` is offered in its `phases`
     "#);
 }
 

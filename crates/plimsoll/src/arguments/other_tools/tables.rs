@@ -154,7 +154,7 @@ pub(super) const IN_SCRIPTS: [(&[&str], &str); 6] = [
 ];
 
 /// Options that a verb has not, and what has them: verbs, options, what to write.
-pub(super) const OF_OTHER_VERBS: [(&[&str], &[&str], &str); 10] = [
+pub(super) const OF_OTHER_VERBS: [(&[&str], &[&str], &str); 12] = [
     (
         &["report", "compare", "import"],
         &["--output-format", "--out"],
@@ -169,6 +169,16 @@ pub(super) const OF_OTHER_VERBS: [(&[&str], &[&str], &str); 10] = [
         &["check"],
         &["-r", "--rate", "-c", "--vus", "-n", "-z", "--duration"],
         "the plan sets the load; `--load FACTOR` multiplies it, `--time-scale FACTOR` its durations",
+    ),
+    (
+        &["report", "compare"],
+        &["--chart", "--png", "--svg"],
+        "charts are exported: `plimsoll export RUN --chart NAME FILE.svg`, or FILE.png; `plimsoll export RUN --chart` lists the names",
+    ),
+    (
+        &["report", "compare"],
+        &["--csv", "--openmetrics", "--hdr", "--profiles"],
+        "data is exported: `plimsoll export RUN`, with this option",
     ),
     (&["report"], &["--open"], "`--html FILE` writes a page, which a browser opens"),
     (

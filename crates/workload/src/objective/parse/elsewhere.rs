@@ -92,9 +92,10 @@ fn wrong_percentile(text: &str) -> Option<String> {
     })
 }
 
-/// The objective that a threshold of k6 is, such as `http_req_duration: p(95)<500`; none if it is not one.
+/// The objective that a threshold of k6 is, such as `http_req_duration: p(95)<500`, with the colon or without; none if it is not
+/// one.
 pub(super) fn k6_threshold(text: &str) -> Option<String> {
-    let (metric, threshold) = text.split_once(':')?;
+    let (metric, threshold) = text.split_once(':').or_else(|| text.trim().split_once(' '))?;
     let unquote = |text: &str| text.trim().trim_matches(['"', '\'', '[', ']']).trim().to_owned();
     let (metric, threshold) = (unquote(metric), unquote(threshold));
     let sign_at = threshold.find(['<', '>'])?;
@@ -102,6 +103,11 @@ pub(super) fn k6_threshold(text: &str) -> Option<String> {
     let number_at = rest.find(|c: char| c.is_ascii_digit())?;
     let (sign, bound) = rest.split_at(number_at);
     let (aggregate, sign, bound) = (aggregate.trim(), sign.trim(), bound.trim());
+    // Times of k6 are milliseconds; whoever writes a unit or `%` means it.
+    let with_unit = |unit: &str| match bound.parse::<f64>() {
+        Ok(_) => format!("{bound}{unit}"),
+        Err(_) => bound.to_owned(),
+    };
     let percent = aggregate.strip_prefix("p(").and_then(|rest| rest.strip_suffix(')'));
     let of_times = match (percent, aggregate) {
         (Some(percent), _) => format!("p{percent}"),
@@ -111,13 +117,13 @@ pub(super) fn k6_threshold(text: &str) -> Option<String> {
     statistic(&of_times).filter(|_| metric.ends_with("_duration")).map_or_else(
         || match (metric.as_str(), aggregate) {
             ("http_req_failed", "rate") => Some(format!("error_rate {sign} {bound}")),
-            ("http_reqs" | "iterations", "rate") => Some(format!("throughput {sign} {bound}/s")),
+            ("http_reqs" | "iterations", "rate") => Some(format!("throughput {sign} {}", with_unit("/s"))),
             ("checks", "rate") => Some(format!("check_rate {sign} {bound}")),
             _ => None,
         },
         |_| {
             let prefix = if metric == "iteration_duration" { "iteration_" } else { "" };
-            Some(format!("{prefix}{of_times} {sign} {bound}ms"))
+            Some(format!("{prefix}{of_times} {sign} {}", with_unit("ms")))
         },
     )
 }
@@ -132,11 +138,18 @@ mod tests {
             ("http_req_duration: p(95)<500", Some("p95 < 500ms")),
             ("'http_req_duration': ['med < 200']", Some("median < 200ms")),
             ("http_req_failed: rate<0.01", Some("error_rate < 0.01")),
+            ("http_req_duration p(95)<50", Some("p95 < 50ms")),
+            ("http_req_duration p(99) < 1.5s", Some("p99 < 1.5s")),
+            ("http_req_failed rate<1%", Some("error_rate < 1%")),
+            ("http_reqs rate>100", Some("throughput > 100/s")),
+            ("checks rate>0.9", Some("check_rate > 0.9")),
             ("http_reqs: rate>100", Some("throughput > 100/s")),
             ("checks: rate>=0.99", Some("check_rate >= 0.99")),
             ("iteration_duration: avg<900", Some("iteration_avg < 900ms")),
             ("p95(\"GET http://h:1/\") < 50ms", None),
             ("p95 < 50ms", None),
+            ("p95 50ms", None),
+            ("http_req_duration < 50ms", None),
         ] {
             assert_eq!(k6_threshold(threshold).as_deref(), objective, "{threshold}");
         }
