@@ -52,10 +52,10 @@ fn insert(connection: &Connection, judgement: &Judgement, judged_at: &str) -> Re
     Ok(())
 }
 
-/// JSON knows no infinity, and what it writes instead could not be read back: an interval without a
-/// finite end is kept as none.
+/// JSON knows no infinity, and versions before this one read intervals with two numbers alone: one without a finite end is kept as
+/// none.
 fn with_finite_interval(claim: Claim) -> Claim {
-    let interval = claim.interval.filter(|(low, high)| low.is_finite() && high.is_finite());
+    let interval = claim.interval.filter(|(low, high)| low.is_finite() && high.is_some_and(f64::is_finite));
     Claim { interval, ..claim }
 }
 

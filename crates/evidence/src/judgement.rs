@@ -262,8 +262,8 @@ pub struct Claim {
     /// The bound it was compared with, in the same unit.
     pub bound: Figure,
     /// Where the observed value lies, within this run only, in the same unit, where that can be said. Of a quantile each end holds
-    /// at the confidence of the limits that decide the claim; of a mean it is a two-sided 95 % interval.
-    pub interval: Option<(f64, f64)>,
+    /// at the confidence of the limits that decide the claim, and the upper one may stay open; of a mean it is a two-sided 95 % interval.
+    pub interval: Option<(f64, Option<f64>)>,
     /// How many observations it rests on.
     pub samples: u64,
     /// The share that decided it, of a claim about a share of arrivals.

@@ -12,6 +12,8 @@ pub const NOT_MEASURED: &str = "–";
 pub const NOT_KNOWN: &str = "not known";
 /// Shown for a quantile that is infinite, because failures count as infinitely slow.
 pub const INFINITE: &str = "∞";
+/// The sign of a number below zero: as wide as `+`, unlike a hyphen.
+pub const MINUS: &str = "−";
 
 const NANOS_PER_MICRO: f64 = 1_000.0;
 const NANOS_PER_MS: f64 = 1e6;
@@ -34,6 +36,11 @@ pub fn or_not_measured<T>(value: Option<T>, format: impl FnOnce(T) -> String) ->
     value.map_or_else(|| NOT_MEASURED.to_owned(), format)
 }
 
+/// So many of what the noun names, which has a plural with `s`: `1 request`, `2,000 requests`.
+pub fn counted(value: u64, noun: &str) -> String {
+    format!("{} {noun}{}", count(value), if value == 1 { "" } else { "s" })
+}
+
 /// A count that may not have been measured.
 pub fn count_or_none(value: Option<u64>) -> String {
     or_not_measured(value, count)
@@ -46,7 +53,7 @@ pub fn significant(value: f64, digits: usize) -> String {
         return NOT_MEASURED.to_owned();
     }
     if value.is_infinite() {
-        return if value > 0.0 { INFINITE.to_owned() } else { format!("-{INFINITE}") };
+        return if value > 0.0 { INFINITE.to_owned() } else { format!("{MINUS}{INFINITE}") };
     }
     if value == 0.0 {
         return "0".to_owned();
@@ -83,7 +90,7 @@ pub fn time_with(ms: f64, digits: usize) -> String {
     }
     let half_step = 1.0 + 0.5 / 10f64.powi(i32::try_from(digits).unwrap_or(3));
     if (micros * half_step).abs() < MICROS_PER_MS {
-        format!("{micros:.0} µs")
+        format!("{} µs", group(&format!("{micros:.0}")))
     } else if (ms * half_step).abs() < MS_PER_SECOND {
         format!("{} ms", significant(ms, digits))
     } else {
@@ -125,7 +132,7 @@ pub fn percent(part: f64, whole: f64) -> String {
     if !percent.is_finite() {
         return significant(percent, SHARE_DIGITS);
     }
-    let sign = if percent < 0.0 { "-" } else { "" };
+    let sign = if percent < 0.0 { MINUS } else { "" };
     match percent.abs() {
         0.0 => "0 %".to_owned(),
         _ if part.abs() == whole.abs() => format!("{sign}100 %"),
@@ -179,7 +186,8 @@ pub fn bytes(value: f64) -> String {
         unit += 1;
     }
     // Adding 0 makes -0 positive.
-    let text = if unit == 0 { format!("{:.0}", scaled.round() + 0.0) } else { significant(scaled, 3) };
+    let text =
+        if unit == 0 { group(&format!("{:.0}", scaled.round() + 0.0)) } else { significant(scaled, 3) };
     format!("{text} {}", UNITS[unit])
 }
 
@@ -268,7 +276,7 @@ pub fn plain(value: f64) -> String {
 
 /// A decimal number with separators between the thousands of its integer part.
 fn group(text: &str) -> String {
-    let (sign, digits) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
+    let (sign, digits) = text.strip_prefix('-').map_or(("", text), |rest| (MINUS, rest));
     let (whole, fraction) = digits.split_once('.').map_or((digits, None), |(w, f)| (w, Some(f)));
     let mut grouped = String::with_capacity(text.len() + whole.len() / 3 + 1);
     grouped.push_str(sign);
@@ -299,6 +307,17 @@ mod tests {
     }
 
     #[test]
+    fn one_is_not_written_in_the_plural_and_numbers_below_zero_have_a_minus_sign() {
+        assert_eq!(
+            [0, 1, 2_000].map(|n| counted(n, "request")),
+            ["0 requests", "1 request", "2,000 requests"]
+        );
+        let below = [time(-0.003), time(-12.3), bytes(-3.0), plain(-1_200.0), significant(-0.5, 3)];
+        assert_eq!(below, ["−3 µs", "−12.3 ms", "−3 B", "−1,200", "−0.500"]);
+        assert_eq!(significant(f64::NEG_INFINITY, 3), "−∞");
+    }
+
+    #[test]
     fn a_share_above_zero_never_reads_as_zero() {
         let texts = [
             (0, 10),
@@ -315,7 +334,7 @@ mod tests {
         insta::assert_snapshot!(texts, @"0 % | 0.0001 % | 0.01 % | 6.06 % | 33.3 % | >99.99 % | 100 % | –");
         let signed =
             [(-1.0, 3.0), (-3.0, 3.0), (7.5, 3.0), (-2e-6, 1.0)].map(|(part, whole)| percent(part, whole));
-        assert_eq!(signed, ["-33.3 %", "-100 %", "250.0 %", "-0.0002 %"]);
+        assert_eq!(signed, ["−33.3 %", "−100 %", "250.0 %", "−0.0002 %"]);
         assert_eq!(
             [0.0, 0.001, 0.25, 0.999, 1.0].map(whole_percent),
             ["0 %", "<1 %", "25 %", ">99 %", "100 %"]

@@ -132,20 +132,20 @@ fn observation(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Reason {
             Reason::Statement(sentence)
         };
     }
-    let samples = brief::count(observed.samples);
+    let samples = |noun| brief::counted(observed.samples, noun);
     let users = with_virtual_users(facts, measured);
     if let Some(why) = &observed.unanswered {
         return Reason::Statement(format!("No verdict: {why}"));
     }
     let value = match &observed.value {
         Value::Missing(why) => return Reason::Statement(why.clone()),
-        Value::Infinite => format!("Infinite over {samples} observations"),
+        Value::Infinite => format!("Infinite over {}", samples("observation")),
         Value::Finite(_) if measured.objective.measure.unit() == "1" && observed.share.is_some() => {
-            format!("{samples} observations")
+            samples("observation")
         }
         Value::Finite(value) => {
-            let counted = if measured.is_about_load() { "observations" } else { "samples" };
-            format!("{} over {samples} {counted}", quantity(measured, *value))
+            let noun = if measured.is_about_load() { "observation" } else { "sample" };
+            format!("{} over {}", quantity(measured, *value), samples(noun))
         }
     };
     if let Some(rate) = &observed.rate {
@@ -199,7 +199,7 @@ fn with_virtual_users(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> St
         measured.applies_to(&scope, &facts.figures)
     });
     let users: u64 = scenarios.map(|s| u64::from(s.max_vus)).sum();
-    format!(" with {} virtual users", brief::count(users))
+    format!(" with {}", brief::counted(users, "virtual user"))
 }
 
 /// Why a run that ended early cannot pass.

@@ -48,8 +48,8 @@ pub(crate) struct Measurement {
     pub(crate) value: Value,
     /// The unit of value, bound and interval.
     pub(crate) unit: String,
-    /// Where the value lies within this run, each end at the confidence of a limit.
-    pub(crate) interval: Option<(f64, f64)>,
+    /// Where the value lies within this run, each end at the confidence of a limit; the upper one may stay open.
+    pub(crate) interval: Option<(f64, Option<f64>)>,
     /// The number of observations.
     pub(crate) samples: u64,
     /// Of a mean, a highest and a lowest time: between which values it lies.

@@ -35,11 +35,8 @@ fn whole(facts: &Facts<'_>, claims: &[Claim], findings: &[Finding]) -> (Verdict,
     }
     let has_violated = claims.iter().any(|claim| claim.verdict == Verdict::Fail);
     if let Some(count) = facts.unsent_requests.filter(|_| !has_violated) {
-        let count = brief::count(count);
-        return (
-            Verdict::Fail,
-            format!("Nothing succeeded: none of {count} requests of the script could be sent."),
-        );
+        let count = brief::counted(count, "request");
+        return (Verdict::Fail, format!("Nothing succeeded: none of {count} of the script could be sent."));
     }
     if let Some(because) = nothing_succeeded(&facts.figures).filter(|_| !has_violated && !facts.has_unread())
     {
@@ -149,9 +146,10 @@ fn never_sent(figures: &Figures) -> Option<String> {
     let dropped = scheduled.saturating_sub(started);
     (dropped * 100 > scheduled).then(|| {
         format!(
-            "{} of {} arrivals were dropped and never sent: the times are those of the others.",
+            "{} of {} {} dropped and never sent: the times are those of the others.",
             brief::count(dropped),
-            brief::count(scheduled)
+            brief::counted(scheduled, "arrival"),
+            brief::were(dropped)
         )
     })
 }
@@ -165,15 +163,15 @@ pub(crate) fn nothing_succeeded(figures: &Figures) -> Option<String> {
     let thrown = Exceptions::of(figures);
     if is_known && ok == 0 && failed > 0 {
         return Some(format!(
-            "Nothing succeeded: all of {} requests failed or were dropped; {}.",
-            brief::count(failed),
+            "Nothing succeeded: all of {} failed or were dropped; {}.",
+            brief::counted(failed, "request"),
             most_frequent_failure(of_load)
         ));
     }
     (thrown.all() > 0 && thrown.all() == thrown.done).then(|| {
         format!(
-            "Nothing succeeded: all of {} iterations threw; {}.",
-            brief::count(thrown.done),
+            "Nothing succeeded: all of {} threw; {}.",
+            brief::counted(thrown.done, "iteration"),
             thrown.in_words()
         )
     })

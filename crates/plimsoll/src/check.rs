@@ -48,8 +48,8 @@ fn add_sequences(text: &mut TerminalText, workload: &Workload) {
         let iterations = Schedule::new(&scenario.executor).map(|schedule| schedule.count());
         let iterations = iterations.or_else(|| scenario.executor.iterations());
         let all = iterations.map(|count| {
-            let requests = number::count(count * steps.len() as u64);
-            format!(": {requests} requests in {} iterations", number::count(count))
+            let requests = number::counted(count * steps.len() as u64, "request");
+            format!(": {requests} in {}", number::counted(count, "iteration"))
         });
         text.line("").line(format_args!(
             "`{}`: the table counts iterations; each sends {}{}",

@@ -83,8 +83,10 @@ fn show_header(arguments: &ScriptArguments, loaded: &LoadedScript) -> CommandRes
     let script = arguments.script.display();
     let execution = match arguments.workers.asked().map(|asked| asked.places) {
         None => "local".to_owned(),
-        Some(WorkerPlaces::Here(count)) => format!("{count} workers of this machine"),
-        Some(WorkerPlaces::At { workers, .. }) => format!("{} workers", workers.len()),
+        Some(WorkerPlaces::Here(count)) => {
+            format!("{} of this machine", report::number::counted(count as u64, "worker"))
+        }
+        Some(WorkerPlaces::At { workers, .. }) => report::number::counted(workers.len() as u64, "worker"),
     };
     let head =
         format!("     execution: {execution}\n        script: {script}\n        output: {outputs}\n\n");

@@ -153,7 +153,7 @@ fn case(summary: &Summary, shown: &ClaimSummary) -> Case {
     let claim = &shown.claim;
     let mut message = format!("{}: observed {}, limit {}", claim.text, shown.observed(), shown.bound());
     if let Some(interval) = shown.interval() {
-        message.push_str(&format!(", between {interval}, each end at 95 %"));
+        message.push_str(&format!(", interval {interval}, each end at 95 %"));
     }
     message.push_str(&format!(", n = {}", number::count(claim.samples)));
     if let Some(holds) = claim.holds_in_k6 {

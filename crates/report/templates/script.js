@@ -1,4 +1,4 @@
-// Values under a shared cross-hair, and zoom. The page is complete without it.
+// Values under a shared cross-hair, zoom, and hints at tables. The page is complete without it.
 (function () {
   "use strict";
   var L = 54, R = 12, T = 22, B = 26, W = 520, H = 240, NS = "http://www.w3.org/2000/svg";
@@ -199,6 +199,14 @@
     var chart = { zoom: zoom, point: pointAt };
     group.charts.push(chart);
   }
+  // A table with more columns than are seen says so.
+  function hint(box) {
+    box.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 2);
+  }
+  document.querySelectorAll(".scroll").forEach(function (box) {
+    box.addEventListener("scroll", function () { hint(box); }, { passive: true });
+    new ResizeObserver(function () { hint(box); }).observe(box);
+  });
   document.querySelectorAll("svg.plot").forEach(prepare);
   var plots = document.querySelector(".plots");
   if (plots && document.querySelector("svg.plot[tabindex]")) {

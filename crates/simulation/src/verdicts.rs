@@ -263,7 +263,7 @@ struct IntervalOf {
 impl IntervalOf {
     fn answer(self, claims: &[Claim]) -> GivenVerdict {
         match claims[self.claim].interval {
-            Some((_, high)) if high < self.true_ms => GivenVerdict::Pass,
+            Some((_, Some(high))) if high < self.true_ms => GivenVerdict::Pass,
             Some((low, _)) if low > self.true_ms => GivenVerdict::Fail,
             _ => GivenVerdict::Undecided,
         }

@@ -17,7 +17,7 @@ fn judgement(rules_version: u32) -> Judgement {
             verdict: Verdict::Inconclusive,
             observed: Figure::new("p95", f64::INFINITY, "ms"),
             bound: Figure::new("bound", 50.0, "ms"),
-            interval: Some((40.5, 60.25)),
+            interval: Some((40.5, Some(60.25))),
             samples: 30,
             share: None,
             rate: None,
@@ -59,7 +59,7 @@ fn an_interval_without_end_does_not_make_the_file_unreadable() {
     let path = folder.path().join("run.plimsoll");
     write_sealed(&path, 1);
     let mut endless = judgement(1);
-    endless.claims[0].interval = Some((40.5, f64::INFINITY));
+    endless.claims[0].interval = Some((40.5, None));
     append_judgement(&path, &endless, "2026-11-21T10:13:00Z").unwrap();
     let judged = Stored::open(&path).unwrap().judgements().unwrap();
     assert_eq!(judged[0].judgement.claims[0].interval, None);

@@ -2,7 +2,7 @@
 
 use super::{TIME_DIGITS, without_zeros};
 
-pub use super::count;
+pub use super::{count, counted};
 
 /// A number with three significant digits.
 pub fn significant(value: f64) -> String {
@@ -39,6 +39,11 @@ pub fn quantity(value: f64, unit: &str) -> String {
     without_zeros(&super::with_unit(Some(value), unit))
 }
 
+/// The verb of so many: `was`, `were`.
+pub fn were(value: u64) -> &'static str {
+    if value == 1 { "was" } else { "were" }
+}
+
 /// A quantile as in objectives: `p95`, `p99.9`.
 pub fn quantile(q: f64) -> String {
     format!("p{}", without_zeros(&super::significant(q * 100.0, 5)))
@@ -56,7 +61,7 @@ mod tests {
     #[test]
     fn numbers_have_the_digits_of_tables_without_trailing_zeros() {
         let seen = [7610.4, 76.1, 9.0, 3.3111, 0.62, 0.0066, 0.0, -1.5].map(significant);
-        assert_eq!(seen, ["7,610", "76.1", "9", "3.31", "0.62", "0.0066", "0", "-1.5"]);
+        assert_eq!(seen, ["7,610", "76.1", "9", "3.31", "0.62", "0.0066", "0", "−1.5"]);
         assert_eq!(
             [0.0, 0.000_458, 0.000_5, 0.05, 1.0].map(percent),
             ["0 %", "0.0458 %", "0.05 %", "5 %", "100 %"]

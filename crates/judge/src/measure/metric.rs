@@ -58,7 +58,7 @@ pub(super) fn observe(
             .map(|batch| measure.statistic.value(batch, run.recorded()))
             .collect();
         measurement.interval =
-            stats::batch_means(value, &batches).map(|interval| (interval.low, interval.high));
+            stats::batch_means(value, &batches).map(|interval| (interval.low, Some(interval.high)));
     }
     Ok(measurement)
 }
@@ -187,7 +187,8 @@ pub(super) fn range(
     measure: &MetricMeasure,
     measured: &Measurement,
 ) -> Result<Option<ValueRange>, ReadError> {
-    let Some((low, high)) = measured.interval.filter(|_| measure.statistic == MetricStatistic::Mean) else {
+    let of_mean = measured.interval.filter(|_| measure.statistic == MetricStatistic::Mean);
+    let Some((low, Some(high))) = of_mean else {
         return Ok(None);
     };
     let added = if measure.is_of_times() { added_by_stalls(source, measure)? } else { 0.0 };

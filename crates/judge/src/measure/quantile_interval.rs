@@ -24,7 +24,7 @@ const MOST_MOVES: u32 = 8;
 /// How often the upper end is moved to where arrivals cluster more.
 const MOST_MOVES_UP: u32 = 3;
 
-/// In milliseconds; none of objectives on other statistics, and where the upper end is infinite.
+/// In milliseconds; none of objectives on other statistics, and where nothing is known of either end.
 ///
 /// # Errors
 /// [`ReadError`] when the evidence cannot be read.
@@ -32,7 +32,7 @@ pub(super) fn of(
     source: &MeasureSource<'_>,
     objective: &Objective,
     share: &ShareMeasurement,
-) -> Result<Option<(f64, f64)>, ReadError> {
+) -> Result<Option<(f64, Option<f64>)>, ReadError> {
     let (Measure::ResponseTime(Statistic::Quantile(q))
     | Measure::ServiceTime(Statistic::Quantile(q))
     | Measure::IterationTime(Statistic::Quantile(q))) = objective.measure
@@ -52,10 +52,9 @@ pub(super) fn of(
     let high = upper_end(source, objective, upper(share), &upper)?;
     let (_, beyond) = share.question.open_shares(1.0 - q);
     let low = lower_end(source, objective, share, &|unknown| time(beyond + unknown))?;
-    if !low.is_finite() || !high.is_finite() {
-        return Ok(None);
-    }
-    Ok(Some(beside(objective, share.decision.answer, low, high)))
+    let (low, high) = beside(objective, share.decision.answer, low, high);
+    let high = Some(high).filter(|high| high.is_finite());
+    Ok(Some((low, high)).filter(|(low, high)| low.is_finite() && (*low > 0.0 || high.is_some())))
 }
 
 /// The first time from `high` on that is no less than the upper end which the share beyond that very time gives: arrivals may

@@ -88,9 +88,8 @@ fn maximum(
         Verdict::Inconclusive
     };
     let included = if of_failures { ", those that failed included" } else { "" };
-    let (count, time) = (brief::count(times.count), brief::ms(ms));
-    let sentence =
-        format!("By the figures of {tool}, the slowest of {count} requests took {time}{included}.");
+    let (count, time) = (brief::counted(times.count, "request"), brief::ms(ms));
+    let sentence = format!("By the figures of {tool}, the slowest of {count} took {time}{included}.");
     let stated = Some(StatedAnswer { verdict, sentence, share: None });
     Some(Measurement { stated, ..Measurement::new(Value::Finite(ms), objective.measure.unit(), times.count) })
 }

@@ -76,9 +76,10 @@ fn arrivals(scenario_phase: &ScenarioPhase) -> Option<Finding> {
         return None;
     }
     let what = format!(
-        "{} arrivals of `{}` were scheduled in `{}`, {} started or dropped ({} {}).",
-        brief::count(scenario_phase.scheduled),
+        "{} of `{}` {} scheduled in `{}`, {} started or dropped ({} {}).",
+        brief::counted(scenario_phase.scheduled, "arrival"),
         scenario_phase.key.scenario,
+        brief::were(scenario_phase.scheduled),
         scenario_phase.key.phase,
         brief::count(accounted),
         brief::count(scenario_phase.scheduled.abs_diff(accounted)),
@@ -174,13 +175,15 @@ fn windows(facts: &Facts<'_>) -> Vec<Finding> {
             continue;
         }
         let what = format!(
-            "In `{}` {} requests were in flight or begun; {} completed, {} were cancelled and {} were in flight at its \
-             end ({} {}).",
+            "In `{}` {} {} in flight or begun; {} completed, {} {} cancelled and {} {} in flight at its end ({} {}).",
             phase.name,
-            brief::count(begun),
+            brief::counted(begun, "request"),
+            brief::were(begun),
             brief::count(counts.completed),
             brief::count(counts.cancelled),
+            brief::were(counts.cancelled),
             brief::count(in_flight),
+            brief::were(in_flight),
             brief::count(begun.abs_diff(accounted)),
             direction(begun, accounted)
         );
@@ -254,10 +257,12 @@ fn given_up(facts: &Facts<'_>) -> Option<Finding> {
         return None;
     }
     let what = format!(
-        "{} requests were cancelled by the generator and {} were in flight at the end; they count neither as \
-         successes nor as failures.",
-        brief::count(cancelled),
-        brief::count(in_flight)
+        "{} {} cancelled by the generator and {} {} in flight at the end; they count neither as successes nor as \
+         failures.",
+        brief::counted(cancelled, "request"),
+        brief::were(cancelled),
+        brief::count(in_flight),
+        brief::were(in_flight)
     );
     let figures = [("cancelled", cancelled as f64, "1"), ("in flight", in_flight as f64, "1")];
     Some(with_figures(RULE.finding(Severity::Info, Scope::default(), what), &figures))

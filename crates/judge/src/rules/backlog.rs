@@ -33,12 +33,13 @@ fn finding(backlog: &Backlog) -> Finding {
     let Backlog { phase, scenario, is_one_request, seconds, begun_per_s, ended_per_s, growth, waiting } =
         backlog;
     let what = format!(
-        "`{scenario}` in `{phase}`: {} were answered of {} {}; {} requests were waiting at the end: the target does not \
+        "`{scenario}` in `{phase}`: {} were answered of {} {}; {} {} waiting at the end: the target does not \
          keep up.",
         brief::rate(*ended_per_s),
         brief::rate(*begun_per_s),
         if *is_one_request { "offered" } else { "requests begun" },
-        brief::count(*waiting)
+        brief::counted(*waiting, "request"),
+        brief::were(*waiting)
     );
     let figures = [
         ("answered", *ended_per_s, "1/s"),

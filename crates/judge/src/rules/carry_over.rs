@@ -37,9 +37,9 @@ fn finding(carry_over: &CarryOver) -> Finding {
     let share = f64::from(*drained_s) / length_s.max(f64::MIN_POSITIVE);
     let severity = if share >= CARRIED_INVALID { Severity::Invalid } else { Severity::Caution };
     let what = format!(
-        "`{phase}` began with a backlog: {} requests of earlier phases ended in it, and working them off took {drained_s} \
+        "`{phase}` began with a backlog: {} of earlier phases ended in it, and working them off took {drained_s} \
          s of {} s.",
-        brief::count(*carried),
+        brief::counted(*carried, "request"),
         brief::significant(*length_s)
     );
     let figures = [

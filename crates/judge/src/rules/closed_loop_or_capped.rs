@@ -64,16 +64,18 @@ fn closed(facts: &Facts<'_>, scenario: &Scenario, vus: u32) -> Vec<Finding> {
     let mut findings = Vec::new();
     for measured in measured.iter().filter(|measured| measured.is_a_rate()) {
         let what = format!(
-            "`{}` is a closed model: {} virtual users and the target's own speed set the rate; no rate was offered.",
-            scenario.name, vus
+            "`{}` is a closed model: {} and the target's own speed set the rate; no rate was offered.",
+            scenario.name,
+            brief::counted(u64::from(vus), "virtual user")
         );
         let scope = Scope { objective: Some(measured.name().to_owned()), ..whole.clone() };
         findings.push(advised(NEXT_OF_RATES, RULE.finding(Severity::Invalid, scope, what), &figures));
     }
     if measured.iter().any(|measured| !measured.is_a_rate()) {
         let what = format!(
-            "`{}` is a closed model: its results apply to {} virtual users, and to no rate of arrivals.",
-            scenario.name, vus
+            "`{}` is a closed model: its results apply to {}, and to no rate of arrivals.",
+            scenario.name,
+            brief::counted(u64::from(vus), "virtual user")
         );
         findings.push(advised(NEXT_OF_CLOSED, RULE.finding(Severity::Info, whole, what), &figures));
     }
@@ -102,9 +104,9 @@ fn at_vu_limit(facts: &Facts<'_>, scenario: &Scenario, scenario_phase: &Scenario
         .map(|c| c.share)
         .filter(|share| *share >= AT_VU_LIMIT)?;
     let what = format!(
-        "`{}` was at its limit of {} virtual users for {} of `{}`: the VU limit set both the rate and the latency.",
+        "`{}` was at its limit of {} for {} of `{}`: the VU limit set both the rate and the latency.",
         key.scenario,
-        brief::count(u64::from(scenario.max_vus)),
+        brief::counted(u64::from(scenario.max_vus), "virtual user"),
         brief::percent(share),
         key.phase
     );
@@ -124,12 +126,12 @@ fn near_vu_limit(facts: &Facts<'_>, scenario: &Scenario, scenario_phase: &Scenar
         return None;
     }
     let what = format!(
-        "{} x {} / {} = {} in flight: the limit of {} virtual users set both the rate and the latency.",
+        "{} x {} / {} = {} in flight: the limit of {} set both the rate and the latency.",
         brief::count(iterations.count()),
         brief::ms(mean_s * 1e3),
         brief::ms(length_s * 1e3),
         brief::significant(concurrent),
-        brief::count(u64::from(scenario.max_vus))
+        brief::counted(u64::from(scenario.max_vus), "virtual user")
     );
     let figures = [("in flight", concurrent, "1"), ("threshold", VU_LIMIT_USE * vu_limit, "1")];
     let finding = RULE.finding(Severity::Caution, scenario_phase.key.scope(), what);

@@ -90,9 +90,9 @@ fn low_vu_limit(scenario: &Scenario) -> Option<Finding> {
         return None;
     }
     let what = format!(
-        "`{}` may have {} virtual users; {} with a time limit of {} can need {}: the VU limit hides the longest waits.",
+        "`{}` may have {}; {} with a time limit of {} can need {}: the VU limit hides the longest waits.",
         scenario.name,
-        brief::count(u64::from(scenario.max_vus)),
+        brief::counted(u64::from(scenario.max_vus), "virtual user"),
         brief::rate(scenario.executor.peak_rate()),
         brief::ms(longest.as_secs_f64() * 1e3),
         brief::significant(needed.ceil())

@@ -32,9 +32,9 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
     }
     let share = thrown.all() as f64 / thrown.done.max(1) as f64 * 100.0;
     let what = format!(
-        "{} of {} iterations threw ({}): {}.",
+        "{} of {} threw ({}): {}.",
         brief::count(thrown.all()),
-        brief::count(thrown.done),
+        brief::counted(thrown.done, "iteration"),
         brief::percent(share / 100.0),
         thrown.in_words()
     );

@@ -36,11 +36,12 @@ fn finding(endpoint: &Row) -> Option<Finding> {
         return None;
     }
     let what = format!(
-        "{} of {} requests of {} ({}) were sent again.",
+        "{} of {} of {} ({}) {} sent again.",
         brief::count(endpoint.retried),
-        brief::count(endpoint.begun()),
+        brief::counted(endpoint.begun(), "request"),
         endpoint.key.describe(),
         brief::percent(share),
+        brief::were(endpoint.retried),
     );
     let figures = [
         ("sent again", endpoint.retried as f64, "1"),

@@ -52,9 +52,9 @@ fn finding(facts: &Facts<'_>, waits: Waits<'_>) -> Finding {
     let (median_ms, longest_ms) =
         (ms(times.quantile(0.5).finite_us().unwrap_or(0.0)), ms(times.max_us().unwrap_or(0) as f64));
     let what = format!(
-        "{} of {} requests of {} ({}) waited in the generator for a connection, half of them {} or longer, at most {}: {}.",
+        "{} of {} of {} ({}) waited in the generator for a connection, half of them {} or longer, at most {}: {}.",
         brief::count(times.count()),
-        brief::count(endpoint.begun()),
+        brief::counted(endpoint.begun(), "request"),
         endpoint.key.describe(),
         brief::percent(share),
         brief::ms(median_ms),

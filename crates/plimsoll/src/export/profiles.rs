@@ -89,7 +89,7 @@ fn window(run: &Stored, profile: &Profile) -> anyhow::Result<String> {
     let rows = completed(run, &(begin..end))?;
     let ok: u64 = rows.iter().map(|row| row.ok).sum();
     let failed: u64 = rows.iter().map(|row| row.failed).sum();
-    Ok(format!("{begin} s to {end} s: {ok} requests succeeded, {failed} failed"))
+    Ok(format!("{begin} s to {end} s: {} succeeded, {failed} failed", report::number::counted(ok, "request")))
 }
 
 /// `TARGET-KIND-MARK.pb.gz`; of what accumulates `TARGET-KIND-cumulative-MARK-begin.pb.gz`, and `-end`. From the second of

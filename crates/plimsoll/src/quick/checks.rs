@@ -7,7 +7,7 @@ use conduct::once;
 use evidence::run::ReadError;
 use evidence::{GrpcCode, Histogram, Key, Outcome, Run, SeriesKey};
 use figures::Figures;
-use report::number;
+use report::number::{self, brief};
 use report::quick::{QuickCheck, QuickState};
 
 use crate::health_service;
@@ -29,7 +29,15 @@ pub(super) fn of(slow: &StoredRun, burst: &StoredRun) -> Result<Vec<QuickCheck>,
     let calm = Seen::of(slow)?;
     let (all, slow, burst) = (Seen::of(burst)?, &slow.run, &burst.run);
     let reachable = if calm.answers() > 0 {
-        check("reachable", QuickState::Pass, format!("{} requests were answered", calm.answers()))
+        check(
+            "reachable",
+            QuickState::Pass,
+            format!(
+                "{} {} answered",
+                number::counted(calm.answers(), "request"),
+                brief::were(calm.answers())
+            ),
+        )
     } else {
         let first = slow.exemplars()?.into_iter().find(|exchange| exchange.outcome != Outcome::Ok);
         let reasons = first.iter().flat_map(once::reasons).collect::<Vec<_>>().join("; ");
@@ -161,7 +169,8 @@ fn latency(calm: &Seen) -> QuickCheck {
     match calm.ok.count() {
         0 => check("latency", QuickState::Unknown, "no request succeeded"),
         n => {
-            let what = format!("p50 {}, p95 {} of {n} requests at 5/s", at(0.5), at(0.95));
+            let what =
+                format!("p50 {}, p95 {} of {} at 5/s", at(0.5), at(0.95), number::counted(n, "request"));
             check("latency", QuickState::Pass, what)
         }
     }

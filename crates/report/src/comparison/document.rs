@@ -82,7 +82,8 @@ fn objectives(comparison: &Comparison) -> Option<Section> {
     };
     let sides = (0..comparison.sides.len()).map(|side| Column::words(format::letter(side), 0));
     let columns = std::iter::once(Column::words("claim", 1)).chain(sides);
-    let table = Table::of_columns("objective", columns, comparison.objectives.iter().map(row));
+    let rows = comparison.objectives.iter().map(row);
+    let table = Table::of_columns("objective", columns, rows).without_empty_columns();
     let differing = comparison.objectives.iter().filter(|of| of.differs()).count();
     let note = match differing {
         0 => "the same verdicts in each run".to_owned(),

@@ -4,6 +4,7 @@ use evidence::Verdict;
 
 use crate::card::FindingCard;
 use crate::charts::Chart;
+use crate::number;
 
 /// A part of a section.
 #[derive(Debug)]
@@ -267,6 +268,22 @@ impl Table {
 
     pub(crate) fn captioned(self, caption: impl Into<String>, note: impl Into<String>) -> Table {
         Table { caption: caption.into(), caption_note: note.into(), ..self }
+    }
+
+    /// The same, without the columns in which no row has anything.
+    pub(crate) fn without_empty_columns(mut self) -> Table {
+        let has_content = |at: usize| {
+            let mut cells = self.rows.iter().filter_map(|row| row.cells.get(at));
+            cells.any(|cell| !cell.text.is_empty() && cell.text != number::NOT_MEASURED)
+        };
+        let kept: Vec<bool> = (0..self.columns.len()).map(has_content).collect();
+        let mut of_columns = kept.iter();
+        self.columns.retain(|_| of_columns.next() == Some(&true));
+        for row in &mut self.rows {
+            let mut of_cells = kept.iter();
+            row.cells.retain(|_| of_cells.next() == Some(&true));
+        }
+        self
     }
 
     /// The groups of its columns with how many each has; none where no column has one.

@@ -11,11 +11,13 @@ mod lost;
 mod objectives;
 mod targets;
 
+use std::cmp::Reverse;
+
 use evidence::key::Name;
 use evidence::{Exemplar, NoticeKind, Observed, Outcome, TerminalText, Tick};
 use figures::live::heat::SCALES_S;
-use figures::live::{EndpointTable, LiveFigures, LiveNumbers};
-use workload::Workload;
+use figures::live::{EndpointRow, EndpointTable, LiveFigures, LiveNumbers};
+use workload::{Filter, Workload};
 
 use super::objective::ObjectiveNow;
 use crate::document::terminal::Style;
@@ -37,6 +39,8 @@ pub struct LiveScreen {
     /// The latest recorded example of each: the step, and what was wrong.
     examples: Vec<(Outcome, [String; 2])>,
     objectives: Vec<ObjectiveNow>,
+    /// What the objectives on single endpoints are about.
+    with_objective: Vec<Filter>,
     /// The seconds of events that were marked: a run has a limited number.
     marks_s: Vec<u32>,
     /// Of those that offer the load.
@@ -130,6 +134,12 @@ impl LiveScreen {
             targets: Targets::default(),
             examples: Vec::new(),
             objectives: Vec::new(),
+            with_objective: workload
+                .objectives
+                .iter()
+                .map(|objective| objective.filter.clone())
+                .filter(|filter| filter.endpoint.is_some())
+                .collect(),
             marks_s: Vec::new(),
             lost: Vec::new(),
             is_load_missed: false,
@@ -166,15 +176,25 @@ impl LiveScreen {
         &self.figures
     }
 
-    /// The order in which its table shows the endpoints of the figures: those that failed first, by how often, then as planned.
+    /// The order in which its table shows the endpoints of the figures: those with an objective first, then those that failed, by how
+    /// often, then as planned.
     pub fn endpoint_order(&self) -> Vec<usize> {
-        let failed: Vec<u64> = match self.figures.endpoints() {
-            Some(table) => table.rows().map(|row| row.figures.so_far.failed).collect(),
+        let rank = |row: EndpointRow<'_>| {
+            (!row.name.is_some_and(|name| self.has_objective(name)), Reverse(row.figures.so_far.failed))
+        };
+        let ranks: Vec<_> = match self.figures.endpoints() {
+            Some(table) => table.rows().map(rank).collect(),
             None => Vec::new(),
         };
-        let mut order: Vec<usize> = (0..failed.len()).collect();
-        order.sort_by_key(|endpoint| std::cmp::Reverse(failed[*endpoint]));
+        let mut order: Vec<usize> = (0..ranks.len()).collect();
+        order.sort_by_key(|endpoint| ranks[*endpoint]);
         order
+    }
+
+    fn has_objective(&self, (scenario, endpoint): (&str, &str)) -> bool {
+        self.with_objective.iter().any(|of| {
+            of.endpoint.as_deref() == Some(endpoint) && of.scenario.as_deref().is_none_or(|of| of == scenario)
+        })
     }
 
     /// How long the run is planned to be, or has been.

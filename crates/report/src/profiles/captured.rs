@@ -12,7 +12,8 @@ const NAMED: usize = 3;
 pub(crate) fn facts(profile: &CapturedProfile) -> String {
     let CapturedProfile { begin_s, end_s, ok, failed, .. } = profile;
     let window = format!("{begin_s} s to {end_s} s of the run");
-    let requests = format!("{} requests succeeded, {} failed", number::count(*ok), number::count(*failed));
+    let requests =
+        format!("{} succeeded, {} failed", number::counted(*ok, "request"), number::count(*failed));
     let Some(top) = &profile.top else { return format!("{window}: {requests}") };
     let total = amount_of_type(top.total as f64, &top.sample_type);
     let each = profile

@@ -117,7 +117,7 @@ fn row(comparison: &Comparison, mover: &Mover) -> Vec<String> {
 fn basis_text(basis: Basis) -> String {
     match basis {
         Basis::Request { base, new } => {
-            format!("per request, of {} and {} requests", number::count(base), number::count(new))
+            format!("per request, of {} and {}", number::count(base), number::counted(new, "request"))
         }
         Basis::Share => "as shares of the total".to_owned(),
         Basis::Absolute => "as measured".to_owned(),

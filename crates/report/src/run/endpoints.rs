@@ -110,7 +110,7 @@ fn phase(summary: &Summary, name: &str, has_dropped: bool) -> Vec<Block> {
     let rows = summary.rows_of(name).chain(summary.total_of(name));
     let columns = columns(&summary.percentiles, has_dropped);
     let rows = rows.map(|row| endpoint(row, &summary.percentiles));
-    let table = Table::of_columns("endpoint", columns, rows).captioned(caption, when);
+    let table = Table::of_columns("endpoint", columns, rows).without_empty_columns().captioned(caption, when);
     let mut blocks = vec![Block::Table(table)];
     if let Some(requests) = planned.and_then(|phase| phase.requests) {
         // That it adds up is a detail; that it does not is a result.

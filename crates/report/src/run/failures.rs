@@ -16,7 +16,11 @@ const MAX_REASONS: usize = 3;
 /// Kind by kind in text, endpoint by endpoint on a page.
 pub(super) fn sections(summary: &Summary) -> Vec<Section> {
     let outcomes = &summary.outcomes;
-    let note = format!("{} of {} requests", outcomes.failed_share(), outcomes.completed_text());
+    let all = match outcomes.are_counted() {
+        true => number::counted(outcomes.completed(), "request"),
+        false => outcomes.completed_text(),
+    };
+    let note = format!("{} of {all}", outcomes.failed_share());
     let kinds = Section::new("failure-kinds", "Failures", kinds(summary)).with_note(note).only(Forms::Text);
     let tables = vec![Block::Table(by_endpoint(summary)), Block::Table(statuses(summary))];
     let page = Section::new("failures", "Failures", tables).only(Forms::Page);

@@ -100,7 +100,7 @@ fn headline(headline: &Headline) -> [Tile; 5] {
     let (times, outcomes) = (&headline.response_time, &headline.outcomes);
     let note = match (outcomes.failed(), outcomes.retried_text()) {
         (Some(0) | None, retried) if retried.is_empty() => String::new(),
-        (failed, retried) => format!("{} requests{retried}", number::count(failed.unwrap_or(0))),
+        (failed, retried) => format!("{}{retried}", number::counted(failed.unwrap_or(0), "request")),
     };
     [
         tile("Throughput", number::or_not_measured(headline.throughput_per_s, number::rate)),
@@ -120,7 +120,7 @@ fn dropped(summary: &Summary) -> Option<Tile> {
     Some(Tile {
         name: "Never started".to_owned(),
         value: number::count(arrivals.dropped()),
-        note: format!("of {} arrivals due, {of}", number::count(arrivals.scheduled)),
+        note: format!("of {} due, {of}", number::counted(arrivals.scheduled, "arrival")),
         is_bad: true,
     })
 }

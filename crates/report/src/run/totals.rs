@@ -1,7 +1,7 @@
 //! The counts of the whole run, and its files, in text.
 
 use crate::document::{Block, FactLayout, Facts, Forms, Paragraph, ParagraphKind, Section};
-use crate::number;
+use crate::number::{self, brief};
 use crate::profiles::captured;
 use crate::summary::{
     Arrivals, CpuUse, ScenarioTotal, Summary, quantile_text, spread_of_workers, statuses_in_words,
@@ -91,8 +91,9 @@ fn machine(summary: &Summary) -> Vec<Paragraph> {
     let mut facts = vec![Paragraph::labelled("CPU", cpu.join("; ")), Paragraph::labelled("start lag", times)];
     facts.extend(spread_of_workers(&summary.workers).map(|spread| Paragraph::labelled("workers", spread)));
     if let Some(perturbed @ 1..) = generator.perturbed_requests {
-        let (perturbed, ended) = (number::count(perturbed), number::count(summary.outcomes.completed()));
-        let text = format!("{perturbed} of {ended} requests were in flight during a stall of the generator");
+        let ended = number::counted(summary.outcomes.completed(), "request");
+        let (were, perturbed) = (brief::were(perturbed), number::count(perturbed));
+        let text = format!("{perturbed} of {ended} {were} in flight during a stall of the generator");
         facts.push(Paragraph::labelled("stalls", text));
     }
     if let Some(folded @ 1..) = generator.folded_endpoints {

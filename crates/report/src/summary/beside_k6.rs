@@ -197,7 +197,7 @@ impl EndedIterations {
         let threw = (self.threw > 0).then(|| format!("{} of them threw", number::count(self.threw)));
         let interrupted =
             (self.interrupted > 0).then(|| format!("{} were interrupted", number::count(self.interrupted)));
-        let done = format!("{} iterations came to their end", number::count(self.done));
+        let done = format!("{} came to an end", number::counted(self.done, "iteration"));
         (self.threw + self.interrupted > 0).then(|| {
             [Some(done), threw, interrupted].into_iter().flatten().collect::<Vec<_>>().join("; ") + "."
         })
@@ -270,7 +270,10 @@ impl NeverBegun {
         let NeverBegun { due, users_busy, users_held_up, generator_late } = self;
         let all = self.all();
         if all == 0 {
-            return format!("All {} iterations that were due were begun.", number::count(due));
+            return match due {
+                1 => "The one iteration that was due was begun.".to_owned(),
+                due => format!("All {} iterations that were due were begun.", number::count(due)),
+            };
         }
         let causes = [
             (

@@ -138,18 +138,22 @@ impl ClaimSummary {
         self.claim.verdict != Verdict::Pass && self.claim.verdict == effect.on(Verdict::Pass)
     }
 
-    /// The interval, where there is one: `12.1 ms to 12.9 ms`.
+    /// The interval, where there is one: `12.1 ms to 12.9 ms`; `≥ 12.1 ms` where its upper end stays open.
     pub fn interval(&self) -> Option<String> {
         let (low, high) = self.claim.interval.or_else(|| self.interval_of_share())?;
-        Some(format!("{} to {}", self.number(low, self.digits()), self.number(high, self.digits())))
+        let low = self.number(low, self.digits());
+        Some(match high {
+            Some(high) => format!("{low} to {}", self.number(high, self.digits())),
+            None => format!("≥ {low}"),
+        })
     }
 
     /// Of an objective on a share, the limits of that share: those of what is on the wrong side of its bound decide it.
-    fn interval_of_share(&self) -> Option<(f64, f64)> {
+    fn interval_of_share(&self) -> Option<(f64, Option<f64>)> {
         let share = self.claim.share.as_ref().filter(|_| self.quantity == Quantity::Share)?;
         match self.comparison? {
-            Comparison::Below | Comparison::AtMost => Some((share.lower, share.upper)),
-            Comparison::Above | Comparison::AtLeast => Some((1.0 - share.upper, 1.0 - share.lower)),
+            Comparison::Below | Comparison::AtMost => Some((share.lower, Some(share.upper))),
+            Comparison::Above | Comparison::AtLeast => Some((1.0 - share.upper, Some(1.0 - share.lower))),
             Comparison::Equal | Comparison::NotEqual => None,
         }
     }

@@ -44,8 +44,8 @@ impl PhaseRequests {
             false => format!("+ {growth} more in flight"),
         };
         format!(
-            "{} requests begun = {} completed + {} cancelled {growth}",
-            number::count(self.begun),
+            "{} begun = {} completed + {} cancelled {growth}",
+            number::counted(self.begun, "request"),
             number::count(self.completed),
             number::count(self.cancelled),
         )

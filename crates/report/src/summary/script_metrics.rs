@@ -180,7 +180,7 @@ mod tests {
         };
         assert_eq!(shown(MetricKind::Counter, &[0.5, 2.0]), "2.50 – – – – – –");
         assert_eq!(shown(MetricKind::Rate, &[0.0, 1.0, 3.0, 0.0]), "50.0 % not 0 – – – – – –");
-        assert_eq!(shown(MetricKind::Gauge, &[4.0, -1.0]), "-1.00 – -1.00 – – – 4.00");
+        assert_eq!(shown(MetricKind::Gauge, &[4.0, -1.0]), "−1.00 – −1.00 – – – 4.00");
         assert_eq!(shown(MetricKind::Trend, &[2.0, 2.0]), "– 2.00 2.00 2.00 2.00 2.00 2.00");
     }
 }

@@ -168,7 +168,7 @@ fn a_quantile_among_failures_is_infinite_and_one_without_samples_is_not_measured
         verdict: Verdict::Fail,
         observed: Figure::new("observed", f64::INFINITY, "ms"),
         bound: Figure::new("bound", 50.0, "ms"),
-        interval: Some((41.0, f64::INFINITY)),
+        interval: Some((41.0, None)),
         samples,
         share: None,
         rate: None,
@@ -179,7 +179,7 @@ fn a_quantile_among_failures_is_infinite_and_one_without_samples_is_not_measured
     let run = sample_run::run(12, None);
     let summary = Summary::of(&run, &sample_run::workload(), &judgement).expect("memory can be read");
     let texts = summary.claims.iter().map(|c| (c.observed(), c.bound(), c.interval()));
-    let interval = Some("41.0 ms to ∞".to_owned());
+    let interval = Some("≥ 41.0 ms".to_owned());
     let expected = ["∞", "–"].map(|observed| (observed.to_owned(), "< 50 ms".to_owned(), interval.clone()));
     assert_eq!(texts.collect::<Vec<_>>(), expected);
 }
@@ -306,4 +306,22 @@ fn a_claim_that_passes_shows_the_share_that_decided_it() {
     let share = claims.iter().find_map(|claim| claim.get("share")).expect("a share");
     assert_eq!(share["widened_by"], serde_json::json!([{ "cause": "perturbed", "arrivals": 1 }]));
     assert_eq!(claims.iter().filter(|claim| claim.get("share").is_some()).count(), 1, "absent elsewhere");
+}
+
+#[test]
+fn columns_of_which_nothing_was_counted_are_left_out_and_one_is_not_a_plural() {
+    let mut run = MemoryRun::new(sample_run::manifest());
+    let of = |metric| Key::of(metric).scenario("play").phase("gameplay").endpoint("list challenges");
+    run.add(&of(Metric::Requests), 40, 2);
+    run.record(&of(Metric::ResponseTime).outcome(Outcome::Ok), 40, 5_000, 1);
+    run.record(&of(Metric::ResponseTime).outcome(Outcome::Http5xx), 40, 5_000, 1);
+    let summary = Summary::of(&run, &sample_run::workload(), &sample_run::judgement());
+    let page = forms::html(&summary.expect("memory can be read"));
+    let (_, table) = page.split_once("<b>Phase gameplay</b>").expect("the phase has a table");
+    let heads = table.split("</thead>").next().unwrap_or_default();
+    assert!(
+        heads.contains(">requests<") && !heads.contains(">due<") && !heads.contains("Arrivals"),
+        "{heads}"
+    );
+    assert!(page.contains("<span class=\"note\">1 request</span>"), "{page}");
 }

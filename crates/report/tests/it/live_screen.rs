@@ -176,6 +176,19 @@ fn a_chosen_endpoint_and_scale_are_those_of_the_heat_map() {
 }
 
 #[test]
+fn an_endpoint_with_an_objective_comes_before_those_that_failed() {
+    let mut workload = sample_run::workload();
+    let source = "p95(detail\u{1b}[2J, phase = ramp) < 50ms";
+    workload.objectives = vec![workload::objective::parse("fast", source).unwrap()];
+    let mut screen = LiveScreen::new(&workload, 1);
+    (0..20).for_each(|second| screen.take(&tick(second)));
+    let text = drawn(&screen, (80, 24), ScreenChoice::default());
+    let first: Vec<&str> =
+        text.lines().skip_while(|line| !line.starts_with(" ▸ all")).skip(1).take(2).collect();
+    assert!(first[0].contains("› detail") && first[1].contains("› claim"), "{text}");
+}
+
+#[test]
 fn endpoints_that_do_not_fit_are_counted_and_the_chosen_one_is_shown() {
     let mut screen = LiveScreen::new(&sample_run::workload(), 1);
     let mut tick = Tick::default();

@@ -88,7 +88,7 @@ fn a_comparison_starts_with_the_total_and_ends_with_its_caveats() {
     let side = |view, requests| Side { view, requests };
     let per_request =
         compare(side(&base, Some(1_000)), side(&new, Some(1_000))).expect("both count the same");
-    insta::assert_snapshot!(profiles::comparison(&per_request, 20), @r#"
+    insta::assert_snapshot!(profiles::comparison(&per_request, 20), @r"
     cpu in nanoseconds, per request, of 1,000 and 1,000 requests
     total: 6.00 ms -> 9.03 ms, +3.03 ms (+50.5 %), 95 % interval +2.27 ms to +3.79 ms: more than sampling explains
 
@@ -98,11 +98,11 @@ fn a_comparison_starts_with_the_total_and_ends_with_its_caveats() {
 
     1 more differ by no more than sampling explains, or are undecided (0 with too few samples, rule Q8):
        base      new  difference       95 % interval  of change    samples  function
-    3.00 ms  3.03 ms      +30 µs  -451 µs to +511 µs    0.990 %  300 / 303  store
+    3.00 ms  3.03 ms      +30 µs  −451 µs to +511 µs    0.990 %  300 / 303  store
 
     Caveats:
     - One profile per side shows only what moved by more than sampling error; shares differ more than that between runs. Take several pairs, in alternation, before you call it a regression.
-    "#);
+    ");
     let shares = compare(side(&base, None), side(&new, None)).expect("both count the same");
     let text = profiles::comparison(&shares, 20);
     assert!(text.contains("as shares of the total") && text.contains("+16.4 points"), "{text}");

@@ -96,7 +96,7 @@ fn the_terminal_ends_with_the_totals_the_verdict_and_the_findings() {
           0.187 % · limit < 0.1 % · interval 0.161 % to 0.216 % · n = 15,750
           147 of 78,431 arrivals failed or were dropped.
     INCONCLUSIVE  set_fast  p95(set active, phase = gameplay) < 20ms
-          19.997 ms · limit < 20 ms · interval 18.200 ms to 21.900 ms · n = 15,750
+          19.997 ms · limit < 20 ms · interval ≥ 18.200 ms · n = 15,750
           The interval contains the limit: a longer run would decide.
     PASS  list_fast  p95(list challenges, phase = gameplay) < 50ms
           6.32 ms · limit < 50 ms · interval 6.21 ms to 6.44 ms · n = 15,750
@@ -158,7 +158,7 @@ fn markdown_has_verdict_claims_findings_and_endpoints() {
     | | claim | observed | limit | interval | n |
     | --- | --- | ---: | ---: | ---: | ---: |
     | ❌ FAIL | **few\_errors** error\_rate(all) &lt; 0.1%<br>147 of 78,431 arrivals failed or were dropped. | 0.187 % | &lt; 0.1 % | 0.161 % to 0.216 % | 15,750 |
-    | ❔ INCONCLUSIVE | **set\_fast** p95(set active, phase = gameplay) &lt; 20ms<br>The interval contains the limit: a longer run would decide. | 19.997 ms | &lt; 20 ms | 18.200 ms to 21.900 ms | 15,750 |
+    | ❔ INCONCLUSIVE | **set\_fast** p95(set active, phase = gameplay) &lt; 20ms<br>The interval contains the limit: a longer run would decide. | 19.997 ms | &lt; 20 ms | ≥ 18.200 ms | 15,750 |
     | ✅ PASS | **list\_fast** p95(list challenges, phase = gameplay) &lt; 50ms | 6.32 ms | &lt; 50 ms | 6.21 ms to 6.44 ms | 15,750 |
     | ✅ PASS | **goodput** goodput(phase = gameplay, within = 50ms) &gt;= 780/s | 787.4/s | ≥ 780/s | 784.9/s to 789.8/s | 15,750 |
     | ✅ PASS | **cpu** mean(cpu, target = challenge) &lt; 0.85 | 0.621 cores | &lt; 0.85 cores | – | 15,750 |
@@ -249,18 +249,18 @@ fn junit_has_a_failure_for_a_violated_claim_and_an_error_for_an_undecided_one() 
                 <property name="started_at" value="2026-11-21T10:40:19Z"/>
             </properties>
             <testcase name="list_fast" classname="demo">
-                <system-out>PASS: p95(list challenges, phase = gameplay) &lt; 50ms: observed 6.32 ms, limit &lt; 50 ms, between 6.21 ms to 6.44 ms, each end at 95 %, n = 15,750</system-out>
+                <system-out>PASS: p95(list challenges, phase = gameplay) &lt; 50ms: observed 6.32 ms, limit &lt; 50 ms, interval 6.21 ms to 6.44 ms, each end at 95 %, n = 15,750</system-out>
             </testcase>
             <testcase name="set_fast" classname="demo">
-                <error message="p95(set active, phase = gameplay) &lt; 20ms: observed 19.997 ms, limit &lt; 20 ms, between 18.200 ms to 21.900 ms, each end at 95 %, n = 15,750" type="INCONCLUSIVE">The interval contains the limit: a longer run would decide.</error>
-                <system-out>INCONCLUSIVE: p95(set active, phase = gameplay) &lt; 20ms: observed 19.997 ms, limit &lt; 20 ms, between 18.200 ms to 21.900 ms, each end at 95 %, n = 15,750</system-out>
+                <error message="p95(set active, phase = gameplay) &lt; 20ms: observed 19.997 ms, limit &lt; 20 ms, interval ≥ 18.200 ms, each end at 95 %, n = 15,750" type="INCONCLUSIVE">The interval contains the limit: a longer run would decide.</error>
+                <system-out>INCONCLUSIVE: p95(set active, phase = gameplay) &lt; 20ms: observed 19.997 ms, limit &lt; 20 ms, interval ≥ 18.200 ms, each end at 95 %, n = 15,750</system-out>
             </testcase>
             <testcase name="few_errors" classname="demo">
-                <failure message="error_rate(all) &lt; 0.1%: observed 0.187 %, limit &lt; 0.1 %, between 0.161 % to 0.216 %, each end at 95 %, n = 15,750" type="FAIL">147 of 78,431 arrivals failed or were dropped.</failure>
-                <system-out>FAIL: error_rate(all) &lt; 0.1%: observed 0.187 %, limit &lt; 0.1 %, between 0.161 % to 0.216 %, each end at 95 %, n = 15,750</system-out>
+                <failure message="error_rate(all) &lt; 0.1%: observed 0.187 %, limit &lt; 0.1 %, interval 0.161 % to 0.216 %, each end at 95 %, n = 15,750" type="FAIL">147 of 78,431 arrivals failed or were dropped.</failure>
+                <system-out>FAIL: error_rate(all) &lt; 0.1%: observed 0.187 %, limit &lt; 0.1 %, interval 0.161 % to 0.216 %, each end at 95 %, n = 15,750</system-out>
             </testcase>
             <testcase name="goodput" classname="demo">
-                <system-out>PASS: goodput(phase = gameplay, within = 50ms) &gt;= 780/s: observed 787.4/s, limit ≥ 780/s, between 784.9/s to 789.8/s, each end at 95 %, n = 15,750</system-out>
+                <system-out>PASS: goodput(phase = gameplay, within = 50ms) &gt;= 780/s: observed 787.4/s, limit ≥ 780/s, interval 784.9/s to 789.8/s, each end at 95 %, n = 15,750</system-out>
             </testcase>
             <testcase name="cpu" classname="demo">
                 <system-out>PASS: mean(cpu, target = challenge) &lt; 0.85: observed 0.621 cores, limit &lt; 0.85 cores, n = 15,750</system-out>
@@ -328,7 +328,7 @@ fn json_has_its_schema_and_the_documented_fields() {
     {"how":"completed"}
     "3e33e61f61ea0455c76c632cb91d7a047f7fbc692a42ace9667b0559fd02dc36"
     {"arrivals":{"dropped_cap":26,"dropped_late":0,"scheduled":67500,"started":67474},"by_outcome":{"grpc:UNAVAILABLE":50,"http_503":43,"http_5xx":14,"ok":67354,"timeout":13},"cancelled":0,"completed":67474,"failed":120,"ok":67354,"requests":67474,"requests_in_flight":0}
-    {"bound":{"name":"bound","unit":"ms","value":20.0},"interval":[18.2,21.9],"name":"set_fast","observed":{"name":"observed","unit":"ms","value":19.997},"reasons":["The interval contains the limit: a longer run would decide."],"samples":15750,"text":"p95(set active, phase = gameplay) < 20ms","verdict":"INCONCLUSIVE"}
+    {"bound":{"name":"bound","unit":"ms","value":20.0},"interval":[18.2,null],"name":"set_fast","observed":{"name":"observed","unit":"ms","value":19.997},"reasons":["The interval contains the limit: a longer run would decide."],"samples":15750,"text":"p95(set active, phase = gameplay) < 20ms","verdict":"INCONCLUSIVE"}
     {"arrivals":{"dropped_cap":0,"dropped_late":0,"scheduled":226,"started":226},"by_outcome":{"ok":226},"bytes_in":415840,"bytes_out":48364,"completed":226,"endpoint":"set active","goodput_per_s":22.6,"iteration_time":{"avg_ms":null,"count":0,"max_ms":null,"p50_ms":null,"p90_ms":null,"p95_ms":null,"p99_ms":null},"phase":"ramp","requests":226,"response_time":{"avg_ms":5.756933628318584,"count":226,"max_ms":31.727,"p50_ms":5.155,"p90_ms":8.226799999999999,"p95_ms":11.6769,"p99_ms":15.53318},"scenario":"play","service_time":{"avg_ms":5.696827433628318,"count":226,"max_ms":31.663,"p50_ms":5.095,"p90_ms":8.1692,"p95_ms":11.61845,"p99_ms":15.46918},"statuses":[{"count":226,"outcome":"ok","status":"200"}],"throughput_per_s":22.6}
     {"covered_s":104.999999999,"cpu_seconds":12.602564974780565,"mean_cores":0.12002442833238657,"note":"","per_1000_requests_s":0.1867766098761088,"requests":67474,"seconds":[[0,105]],"target":"generator"}
     {"endpoint":"login event","failed":9,"name":"grpc status","passed":7491,"scenario":"events"}

@@ -22,7 +22,7 @@ fn expecting(expected: &[&str], base: &TestRun, new: &TestRun) -> String {
 fn an_expectation_is_reported_beside_what_was_measured() {
     let quicker = with_load(Load { us: 8_000, ..Load::ok(100) });
     insta::assert_snapshot!(expecting(&["p95 -30%", "avg(claim) +5%"], &sound(), &quicker), @r"
-    caution [0, 1] Expected, and never measured: p95 -30%. Measured, one run each: `list` in `steady` -20 % (10.5 ms against 8.4 ms).
+    caution [0, 1] Expected, and never measured: p95 -30%. Measured, one run each: `list` in `steady` −20 % (10.5 ms against 8.4 ms).
     caution [0, 1] Expected, and never measured: avg(claim) +5%. Measured, one run each: nothing that both runs have.
     ");
     let failing = with_load(Load { failed: 7, us: 7_000, ..Load::ok(93) });

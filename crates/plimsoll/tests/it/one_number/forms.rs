@@ -197,7 +197,8 @@ fn claim(form: &mut Form, name: &str, [observed, limit, interval, samples]: [&st
     form.show(format!("claim/{name}/observed"), observed);
     let limit = limit.trim_start_matches(['<', '>', '≤', '≥', ' ']);
     form.show(format!("claim/{name}/limit"), limit);
-    let ends = captured("{} to {}", interval).unwrap_or_else(|| vec![interval, interval]);
+    let ends = captured("{} to {}", interval).or_else(|| Some(vec![captured("≥ {}", interval)?[0], "–"]));
+    let ends = ends.unwrap_or_else(|| vec![interval, interval]);
     form.show(format!("claim/{name}/low"), ends[0]);
     form.show(format!("claim/{name}/high"), ends[1]);
     form.show(format!("claim/{name}/n"), samples);
