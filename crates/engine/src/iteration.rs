@@ -129,8 +129,9 @@ pub trait Iteration {
 
 /// What the virtual users of a run do.
 pub trait Behaviour: Send + Sync {
-    /// The virtual users of one scenario on one loop; called on the loop's own thread.
-    fn on_loop(&self, scenario: LoopScenario) -> Box<dyn UserMaker>;
+    /// The virtual users of each of these scenarios on one loop; called on the loop's own thread. Two scenarios of which one is over
+    /// before the other begins may ask for virtual users of the same number.
+    fn on_loop(&self, scenarios: Vec<LoopScenario>) -> Vec<Box<dyn UserMaker>>;
 }
 
 #[derive(Debug, Clone)]

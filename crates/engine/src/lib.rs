@@ -35,6 +35,7 @@ mod steps;
 mod teardown;
 pub mod tls_offer;
 mod users;
+mod vu_numbers;
 mod vu_slots;
 mod window;
 

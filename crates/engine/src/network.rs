@@ -36,7 +36,7 @@ use workload::schedule::Segment;
 
 use crate::clock::Clock;
 use crate::exchange::ConnectionSetup;
-use crate::index::{ConnectionIndex, OriginIndex, PoolIndex};
+use crate::index::{ConnectionIndex, OriginIndex, PoolIndex, UserIndex};
 use crate::operation::{OperationToken, Operations};
 use crate::program::Program;
 use closing::ClosingConnections;
@@ -123,6 +123,8 @@ pub(crate) struct Network {
     clock: Clock,
     /// Which virtual users it has.
     segment: Segment,
+    /// Virtual users that have the connections of another one, in ascending order.
+    same_users: Vec<(UserIndex, UserIndex)>,
     registry: Registry,
     /// Wakes the loop when a lookup has ended.
     waker: Arc<Waker>,
@@ -162,6 +164,7 @@ impl Network {
             program,
             clock,
             segment: Segment::WHOLE,
+            same_users: Vec::new(),
             registry,
             waker,
             connections: Slab::new(),
@@ -184,8 +187,17 @@ impl Network {
     }
 
     /// The same, of the virtual users of this share.
-    pub(crate) fn with_users(self, segment: Segment) -> Self {
-        Network { segment, ..self }
+    pub(crate) fn with_users(self, segment: Segment, same_users: Vec<(UserIndex, UserIndex)>) -> Self {
+        Network { segment, same_users, ..self }
+    }
+
+    /// Whose connections a virtual user has.
+    fn owner_for(&self, user: UserIndex) -> UserIndex {
+        if self.same_users.is_empty() {
+            return user;
+        }
+        let found = self.same_users.binary_search_by_key(&user, |(further, _)| *further);
+        found.map_or(user, |at| self.same_users[at].1)
     }
 
     pub(crate) fn open_connections(&self) -> usize {

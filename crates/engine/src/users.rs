@@ -1,5 +1,6 @@
 //! The virtual users of one loop: which are free, and which iteration each of the others makes.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -12,6 +13,7 @@ use workload::schedule::Segment;
 use crate::handover::{HandedArrival, Handover};
 use crate::index::{PhaseIndex, ScenarioIndex, UserIndex, VuSlotIndex};
 use crate::iteration::{Arrival, Iteration, UserMaker};
+use crate::vu_numbers::{NeededVus, VuNumbers};
 use crate::vu_slots::ScheduledArrival;
 
 /// One virtual user, in one cache line: each request reads another one.
@@ -21,7 +23,7 @@ pub(crate) struct User {
     pub(crate) scenario: ScenarioIndex,
     /// In a closed model: its VU slot, which no other virtual user gets.
     vu_slot: Option<VuSlotIndex>,
-    /// Its number within the run, from 1.
+    /// Its number within the run, from 1; that of another one, too, whose scenario is over before its own begins.
     number: u32,
     /// Its number within its scenario, from 0.
     scenario_number: u32,
@@ -47,7 +49,7 @@ struct ScenarioVus {
     maker: Box<dyn UserMaker>,
     /// How many there may be in this loop.
     limit: u32,
-    free: Vec<UserIndex>,
+    free: VecDeque<UserIndex>,
     /// Whether one more is made, while there is time, when all are busy.
     is_made_ahead: bool,
     /// The virtual user that was made first.
@@ -85,9 +87,24 @@ impl ScenarioVus {
     }
 }
 
+/// Which free virtual user makes the next arrival of an open scenario.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Taking {
+    /// The one that became free last: few are used, and few connections.
+    LastFree,
+    /// The one that has been free for the longest time: they take turns, as k6's do.
+    InTurn,
+}
+
 /// The virtual users of one loop.
 pub(crate) struct Users {
     all: Vec<User>,
+    taking: Taking,
+    numbers: VuNumbers,
+    /// The first with each number.
+    first_with: Vec<UserIndex>,
+    /// Of each further one with a number the first, in ascending order: both have the same connections.
+    same_as: Vec<(UserIndex, UserIndex)>,
     scenarios: Vec<ScenarioVus>,
     /// This loop uses the numbers n with (n − 1) % count == index.
     segment: Segment,
@@ -99,7 +116,27 @@ pub(crate) struct Users {
 
 impl Users {
     pub(crate) fn new(segment: Segment, counted: Arc<AtomicU32>, handover: Option<Handover>) -> Self {
-        Users { all: Vec::new(), scenarios: Vec::new(), segment, counted, handover }
+        Users {
+            all: Vec::new(),
+            taking: Taking::LastFree,
+            numbers: VuNumbers::default(),
+            first_with: Vec::new(),
+            same_as: Vec::new(),
+            scenarios: Vec::new(),
+            segment,
+            counted,
+            handover,
+        }
+    }
+
+    /// The same, that take turns, and of which scenarios that need so many hand them on.
+    pub(crate) fn handed_on(self, needed: &[NeededVus]) -> Self {
+        Users { taking: Taking::InTurn, numbers: VuNumbers::planned(needed), ..self }
+    }
+
+    /// Of each that has the number of an earlier one the first with it, in ascending order.
+    pub(crate) fn same_as(&self) -> &[(UserIndex, UserIndex)] {
+        &self.same_as
     }
 
     /// Add the next scenario, which may have `limit` virtual users in this loop.
@@ -108,7 +145,7 @@ impl Users {
             name,
             maker,
             limit,
-            free: Vec::new(),
+            free: VecDeque::new(),
             is_made_ahead: false,
             first: None,
             assigned: Vec::new(),
@@ -181,7 +218,10 @@ impl Users {
     ) -> Option<UserIndex> {
         let user = match slot {
             Some(slot) => self.assigned_to(scenario, slot),
-            None => self.scenarios[scenario.0].free.pop(),
+            None => {
+                let free = &mut self.scenarios[scenario.0].free;
+                if self.taking == Taking::InTurn { free.pop_front() } else { free.pop_back() }
+            }
         };
         let user = match user {
             Some(user) => user,
@@ -205,7 +245,8 @@ impl Users {
         let user = match arrival.vu_slot {
             Some(slot) => self.assigned_to(scenario, slot),
             None if vus.free.is_empty() && vus.made >= vus.limit => vus.first,
-            None => vus.free.last().copied(),
+            None if self.taking == Taking::InTurn => vus.free.front().copied(),
+            None => vus.free.back().copied(),
         };
         match user {
             Some(user) => self.get(user).iteration.time_limit_of(arrival.number),
@@ -217,7 +258,11 @@ impl Users {
     pub(crate) fn prepare(&mut self, scenario: ScenarioIndex, count: u32) {
         let made: Vec<UserIndex> = (0..count).map_while(|_| self.make(scenario, None)).collect();
         // The first to be made is the first to be taken.
-        self.scenarios[scenario.0].free.extend(made.into_iter().rev());
+        let free = &mut self.scenarios[scenario.0].free;
+        match self.taking {
+            Taking::LastFree => free.extend(made.into_iter().rev()),
+            Taking::InTurn => free.extend(made),
+        }
     }
 
     /// From now on one further virtual user of this open scenario is made whenever there is time and all others are busy.
@@ -244,11 +289,17 @@ impl Users {
         let scenario_number = self.segment.nth(u64::from(vus.made)) as u32;
         vus.made += 1;
         vus.first = vus.first.or(Some(user));
+        let place = self.numbers.take(scenario.0);
+        match self.first_with.get(place as usize).copied() {
+            Some(first) => self.same_as.push((user, first)),
+            // Numbers are given in their order.
+            None => self.first_with.push(user),
+        }
         if let Some(slot) = slot.map(|slot| slot.0 as usize) {
             vus.assigned.resize(vus.assigned.len().max(slot + 1), None);
             vus.assigned[slot] = Some(user);
         }
-        let number = self.segment.index + 1 + user.0 * self.segment.count;
+        let number = self.segment.index + 1 + place * self.segment.count;
         let iteration = vus.maker.virtual_user(number);
         self.counted.fetch_add(1, Ordering::Relaxed);
         self.all.push(User {
@@ -296,7 +347,7 @@ impl Users {
         vus.update_gauge(now);
         vus.active -= 1;
         if user.vu_slot.is_none() {
-            vus.free.push(index);
+            vus.free.push_back(index);
             if let Some(others) = &self.handover {
                 others.give_back(user.scenario);
             }

@@ -156,8 +156,8 @@ fn a_request_in_steady_state_allocates_next_to_nothing() {
 struct Yielding(u64);
 
 impl Behaviour for Yielding {
-    fn on_loop(&self, _scenario: LoopScenario) -> Box<dyn UserMaker> {
-        Box::new(*self)
+    fn on_loop(&self, scenarios: Vec<LoopScenario>) -> Vec<Box<dyn UserMaker>> {
+        scenarios.iter().map(|_| Box::new(*self) as Box<dyn UserMaker>).collect()
     }
 }
 

@@ -8,7 +8,7 @@ use engine::iteration::{Behaviour, Context, Event, Iteration, LoopScenario, Prog
 
 use crate::iteration::{Callable, ScriptIteration};
 use crate::js::fiber::Stacks;
-use crate::js::{Thrown, Value};
+use crate::js::{self, Kept, Thrown, Value};
 use crate::loading::{Group, new_group};
 use crate::metrics::Registry;
 use crate::options::ScenarioShape;
@@ -77,66 +77,122 @@ impl ScriptBehaviour {
 }
 
 impl Behaviour for ScriptBehaviour {
-    fn on_loop(&self, scenario: LoopScenario) -> Box<dyn UserMaker> {
-        let facts = self.scenarios.get(scenario.position).cloned().unwrap_or_default();
-        Box::new(ScriptUsers::new(&self.script, facts, self.log.clone()))
+    fn on_loop(&self, scenarios: Vec<LoopScenario>) -> Vec<Box<dyn UserMaker>> {
+        let facts =
+            |scenario: LoopScenario| self.scenarios.get(scenario.position).cloned().unwrap_or_default();
+        let facts = scenarios.into_iter().map(facts).collect();
+        let makers = ScriptUsers::of_loop(&self.script, facts, self.log.clone());
+        makers.into_iter().map(|maker| Box::new(maker) as Box<dyn UserMaker>).collect()
     }
 }
 
 /// Makes the virtual users of one scenario on one loop.
 pub(crate) struct ScriptUsers {
     shared: LoopShared,
-    scenario: Rc<ScenarioFacts>,
+    /// The place of the scenario.
+    place: usize,
+    made: Rc<MadeUsers>,
+}
+
+/// What the makers of one loop have in common.
+#[derive(Default)]
+struct MadeUsers {
     stacks: Rc<Stacks>,
+    newest: RefCell<NewestGroup>,
+    /// By their numbers; empty where no scenario follows another one.
+    by_number: RefCell<BTreeMap<u32, MadeUser>>,
+}
+
+/// The heap of the virtual users that were made last, and how many are in it.
+#[derive(Default)]
+struct NewestGroup {
     group: Option<Rc<Group>>,
-    in_group: usize,
+    users: usize,
+}
+
+/// A virtual user that a later scenario may get.
+#[derive(Clone)]
+struct MadeUser {
+    group: Rc<Group>,
+    vu: Rc<Vu>,
+    /// What its script exports. Before the context in this order: it is freed first.
+    exports: Rc<Kept>,
+    context: Rc<js::Context>,
 }
 
 impl ScriptUsers {
+    /// Of one scenario.
     pub(crate) fn new(script: &Script, scenario: ScriptScenario, log: LogSink) -> ScriptUsers {
-        let ScriptScenario { name, exec, env, tags, group, shape } = scenario;
-        let registry = Rc::new(RefCell::new(Registry::new(&name, script.sub_metrics())));
-        ScriptUsers {
-            shared: LoopShared { script: script.clone(), registry, urls: Rc::default(), log },
-            scenario: Rc::new(ScenarioFacts { name, exec, env, tags, group, shape }),
-            stacks: Rc::default(),
-            group: None,
-            in_group: 0,
-        }
+        let mut all = ScriptUsers::of_loop(script, vec![scenario], log);
+        all.pop().expect("each scenario has a maker")
+    }
+
+    /// Of each of these scenarios on one loop.
+    fn of_loop(script: &Script, scenarios: Vec<ScriptScenario>, log: LogSink) -> Vec<ScriptUsers> {
+        let names = scenarios.iter().map(|scenario| scenario.name.clone()).collect();
+        let registry = Rc::new(RefCell::new(Registry::new(names, script.sub_metrics())));
+        let facts = scenarios.into_iter().map(|scenario| {
+            let ScriptScenario { name, exec, env, tags, group, shape } = scenario;
+            ScenarioFacts { name, exec, env, tags, group, shape }
+        });
+        let scenarios: Rc<[ScenarioFacts]> = facts.collect();
+        let made = Rc::new(MadeUsers::default());
+        let urls = Rc::default();
+        let shared = LoopShared { script: script.clone(), registry, urls, log, scenarios: scenarios.clone() };
+        let users = |place| ScriptUsers { shared: shared.clone(), place, made: made.clone() };
+        (0..scenarios.len()).map(users).collect()
     }
 
     /// A virtual user, which calls its function with this JSON, or with what `setup` returned; number 0 is that of functions that are
-    /// called once.
+    /// called once. One that an earlier scenario has had under this number goes on.
     pub(crate) fn made(
         &mut self,
         number: u32,
         argument: Option<&str>,
     ) -> Result<ScriptIteration, ScriptError> {
-        let group = match self.group.take().filter(|_| self.in_group < GROUP_SIZE) {
-            Some(group) => group,
-            None => {
-                self.in_group = 0;
-                Rc::new(new_group(&self.shared.script)?)
-            }
+        let known = self.made.by_number.borrow().get(&number).cloned();
+        let user = match known {
+            Some(user) => user,
+            None => self.new_user(number)?,
         };
-        let vu = Rc::new(Vu::new(self.shared.clone(), self.scenario.clone()));
+        let script = &self.shared.script;
+        let exec = &self.shared.scenarios[self.place].exec;
+        let data = argument.or_else(|| script.setup_data());
+        let called = user.context.enter(|scope| {
+            let function = scope.kept(&user.exports).get(exec);
+            let data = data.map(|json| scope.parse_json(json, "setup data")).transpose();
+            let called = function.and_then(|function| Ok((function.keep(), data?.map(|data| data.keep()))));
+            called.map_err(|Thrown| scope.take_exception())
+        });
+        let (function, data) = called.map_err(|exception| script.failure(exception))?;
+        let arguments = data.into_iter().collect();
+        let callable = Callable { context: user.context.clone(), function, arguments };
+        Ok(ScriptIteration::new(
+            user.group.clone(),
+            self.made.stacks.clone(),
+            (user.vu.clone(), self.place),
+            callable,
+        ))
+    }
+
+    /// A virtual user of this number, for which the script is evaluated.
+    fn new_user(&self, number: u32) -> Result<MadeUser, ScriptError> {
+        let NewestGroup { group, users } = self.made.newest.take();
+        let (group, users) = match group.filter(|_| users < GROUP_SIZE) {
+            Some(group) => (group, users),
+            None => (Rc::new(new_group(&self.shared.script)?), 0),
+        };
+        let vu = Rc::new(Vu::new(self.shared.clone(), self.place));
         vu.number.set(number);
         vu.count(Counted::Made);
-        let exec = self.scenario.exec.clone();
-        let data = argument.or_else(|| self.shared.script.setup_data()).map(str::to_owned);
-        let (context, (function, arguments)) = group.evaluate(&vu, |exports: Value<'_>| {
-            let scope = exports.scope();
-            let function = exports.get(&exec)?.keep();
-            let arguments = match &data {
-                Some(json) => vec![scope.parse_json(json, "setup data")?.keep()],
-                None => Vec::new(),
-            };
-            Ok::<_, Thrown>((function, arguments))
-        })?;
+        let (context, exports) = group.evaluate(&vu, |exports: Value<'_>| Ok(Rc::new(exports.keep())))?;
         // The heap of an evaluation that failed gets no further virtual user.
-        self.in_group += 1;
-        self.group = Some(group.clone());
-        Ok(ScriptIteration::new(group, self.stacks.clone(), vu, Callable { context, function, arguments }))
+        *self.made.newest.borrow_mut() = NewestGroup { group: Some(group.clone()), users: users + 1 };
+        let user = MadeUser { group, vu, exports, context: Rc::new(context) };
+        if self.shared.scenarios.len() > 1 {
+            self.made.by_number.borrow_mut().insert(number, user.clone());
+        }
+        Ok(user)
     }
 }
 

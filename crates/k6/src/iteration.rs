@@ -29,6 +29,8 @@ pub(crate) struct ScriptIteration {
     /// Before the context in this order: it is freed first.
     function: Rc<Function>,
     vu: Rc<Vu>,
+    /// The place of its scenario. The virtual user may be in an earlier one, which is over when this one begins.
+    place: usize,
     under_way: Option<UnderWay>,
 }
 
@@ -59,7 +61,7 @@ struct Function {
     function: Kept,
     /// What it is called with.
     arguments: Vec<Kept>,
-    context: js::Context,
+    context: Rc<js::Context>,
     /// None of iterations, whose results have no meaning, and whose exceptions go to the log.
     once: Option<SingleCall>,
 }
@@ -73,12 +75,12 @@ impl ScriptIteration {
     pub(crate) fn new(
         group: Rc<Group>,
         stacks: Rc<Stacks>,
-        vu: Rc<Vu>,
+        (vu, place): (Rc<Vu>, usize),
         callable: Callable,
     ) -> ScriptIteration {
         let Callable { context, function, arguments } = callable;
         let function = Rc::new(Function { function, arguments, context, once: None });
-        ScriptIteration { group, stacks, function, vu, under_way: None }
+        ScriptIteration { group, stacks, function, vu, place, under_way: None }
     }
 
     /// The same, whose function is called once.
@@ -96,6 +98,7 @@ impl ScriptIteration {
             context.end_run();
             return Progress::WAITING;
         }
+        vu.move_to(self.place);
         vu.in_scenario.set(arrival.number);
         vu.stage.set(Stage::Calling);
         vu.run_by(context.clock());
@@ -250,7 +253,7 @@ impl Drop for ScriptIteration {
 
 /// A function of a script, with what it is called with.
 pub(crate) struct Callable {
-    pub(crate) context: js::Context,
+    pub(crate) context: Rc<js::Context>,
     pub(crate) function: Kept,
     pub(crate) arguments: Vec<Kept>,
 }
@@ -277,7 +280,7 @@ impl Function {
             CallResult::Threw(exception) if !vu.is_cancelled() => {
                 *vu.thrown.borrow_mut() = Some(exception.message.clone());
                 let fields =
-                    vec![("executor", vu.scenario.name.clone()), ("source", "stacktrace".to_owned())];
+                    vec![("executor", vu.scenario().name.clone()), ("source", "stacktrace".to_owned())];
                 vu.log(LogLine { level: Level::Error, text: exception.in_full(), fields });
             }
             _ => {}
@@ -293,6 +296,9 @@ impl Function {
     }
 
     fn try_call<'js>(&self, scope: Scope<'js>, vu: &Vu) -> Result<Value<'js>, Failed<'js>> {
+        if vu.take_move() {
+            crate::modules::set_env(scope)?;
+        }
         scope.globals().set("__ITER", &scope.number(vu.iteration.get() as f64))?;
         let arguments: Vec<Value<'_>> = self.arguments.iter().map(|kept| scope.kept(kept)).collect();
         let result = scope.kept(&self.function).call(&scope.undefined(), &arguments)?;

@@ -143,7 +143,8 @@ pub fn load(inputs: ScriptInputs, process: ReadingProcess, log: &LogSink) -> Res
     let output = values.as_ref().map(ValueFiles::output);
     let rate_limit = options.options.rps().map(|rps| Arc::new(RateLimit::per_second(rps, own, all)));
     let settings = settings(&options.options, &thresholds, &inputs);
-    script.resolve(RunSettings { values: output, rate_limit, ..settings });
+    let early_users = options.requirements().early_vus;
+    script.resolve(RunSettings { values: output, rate_limit, early_users, ..settings });
     let threshold_stop = ThresholdStop::default();
     Ok(LoadedScript {
         script,
@@ -186,6 +187,7 @@ fn settings(options: &Options, thresholds: &[MetricThresholds], inputs: &ScriptI
         teardown_limit: options.teardown_timeout(),
         rate_limit: None,
         values: None,
+        early_users: 0,
     }
 }
 

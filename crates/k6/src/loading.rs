@@ -113,10 +113,11 @@ impl Script {
             budget: BodyBudget::new(BODY_BUDGET_BYTES),
         }));
         let group = new_group(&script)?;
-        let registry = Rc::new(RefCell::new(Registry::new("", Rc::new([]))));
-        let shared =
-            LoopShared { script: script.clone(), registry: registry.clone(), urls: Rc::default(), log };
-        let vu = Rc::new(Vu::new(shared, Rc::new(ScenarioFacts::default())));
+        let registry = Rc::new(RefCell::new(Registry::new(vec![String::new()], Rc::new([]))));
+        let scenarios = Rc::new([ScenarioFacts::default()]);
+        let (script_of_vu, urls) = (script.clone(), Rc::default());
+        let shared = LoopShared { script: script_of_vu, registry: registry.clone(), urls, log, scenarios };
+        let vu = Rc::new(Vu::new(shared, 0));
         let (context, (options, functions)) = group.evaluate(&vu, |exports| exported(&exports))?;
         let options = options.map_or(Ok(serde_json::Value::Null), |json| serde_json::from_str(&json));
         let options =

@@ -17,7 +17,7 @@ pub use crate::summary::Contains;
 /// What separates groups in a path, and a check from its group.
 pub(crate) const SEPARATOR: &str = MetricKey::SEPARATOR;
 
-/// How many groups, and how many checks, a scenario has on one loop; further ones are counted together. A run keeps no more
+/// How many groups a scenario has on one loop, and how many checks all have; further ones are counted together. A run keeps no more
 /// combinations apart, so that scripts that write a number into each name lose nothing by it, and need no more memory.
 const MOST_NAMES: usize = 1_024;
 
@@ -101,9 +101,12 @@ pub(crate) struct SamplePlace {
     pub(crate) check: Option<CheckId>,
 }
 
-/// A group of one loop.
+/// A group of a scenario on one loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
-pub(crate) struct GroupId(usize);
+pub(crate) struct GroupId {
+    scenario: u32,
+    group: u32,
+}
 
 /// A group with its path, such as `::outer::inner`; empty outside of groups.
 #[derive(Debug, Clone)]
@@ -138,8 +141,8 @@ struct Metric {
     name: Rc<str>,
     /// Of each sub-metric the tags.
     sub_metrics: Vec<Vec<(String, String)>>,
-    /// Where values were added first, which most of them are, and those that belong to no sub-metric.
-    first: Option<(SamplePlace, SeriesId)>,
+    /// By scenario: where values were added first, which most of them are, and those that belong to no sub-metric.
+    first: Vec<Option<(SamplePlace, SeriesId)>>,
     parts: HashMap<SamplePlace, Vec<Part>>,
 }
 
@@ -193,15 +196,17 @@ pub(crate) enum MetricError {
     Contains(String, Contains, Contains),
 }
 
-/// The metrics of one scenario on one loop, by name.
+/// The metrics of one loop, by name.
 #[derive(Debug)]
 pub(crate) struct Registry {
-    scenario: String,
+    /// The names of the scenarios; that of `setup` and `teardown` is empty.
+    scenarios: Vec<String>,
     metrics: Vec<Metric>,
     series: Vec<Series>,
     by_name: HashMap<Rc<str>, MetricId>,
     groups: Vec<Group>,
-    groups_by_path: HashMap<Rc<str>, GroupId>,
+    /// By scenario.
+    groups_by_path: Vec<HashMap<Rc<str>, GroupId>>,
     checks: Vec<Check>,
     wanted: Rc<[SubMetric]>,
     /// Which sub-metrics a value belongs to, while it is added.
@@ -209,15 +214,15 @@ pub(crate) struct Registry {
 }
 
 impl Registry {
-    /// k6's own metrics, with these sub-metrics of any metric.
-    pub(crate) fn new(scenario: &str, wanted: Rc<[SubMetric]>) -> Registry {
+    /// k6's own metrics for these scenarios, with these sub-metrics of any metric.
+    pub(crate) fn new(scenarios: Vec<String>, wanted: Rc<[SubMetric]>) -> Registry {
         let mut registry = Registry {
-            scenario: scenario.to_owned(),
+            groups_by_path: vec![HashMap::new(); scenarios.len()],
+            scenarios,
             metrics: Vec::new(),
             series: Vec::new(),
             by_name: HashMap::new(),
             groups: Vec::new(),
-            groups_by_path: HashMap::new(),
             checks: Vec::new(),
             wanted,
             belongs: Vec::new(),
@@ -261,36 +266,38 @@ impl Registry {
         let name: Rc<str> = name.into();
         let of_metric = self.wanted.iter().filter(|sub| *sub.metric == *name);
         let sub_metrics = of_metric.map(|sub| sub.tags.clone()).collect();
-        let (first, parts) = (None, HashMap::new());
+        let (first, parts) = (vec![None; self.scenarios.len()], HashMap::new());
         self.metrics.push(Metric { kind, contains, name: name.clone(), sub_metrics, first, parts });
         let id = MetricId(self.metrics.len() - 1);
         self.by_name.insert(name, id);
         id
     }
 
-    pub(crate) fn group(&mut self, path: &str) -> GroupPath {
-        if let Some((text, id)) = self.groups_by_path.get_key_value(path) {
+    /// The group of this path in the scenario at a place.
+    pub(crate) fn group(&mut self, scenario: usize, path: &str) -> GroupPath {
+        if let Some((text, id)) = self.groups_by_path[scenario].get_key_value(path) {
             return GroupPath { id: *id, text: text.clone() };
         }
         let other = format!("{SEPARATOR}{}", MetricKey::FOLDED);
-        if self.groups.len() >= MOST_NAMES && path != other {
-            return GroupPath { text: path.into(), ..self.group(&other) };
+        if self.groups_by_path[scenario].len() >= MOST_NAMES && path != other {
+            return GroupPath { text: path.into(), ..self.group(scenario, &other) };
         }
-        let (id, text) = (GroupId(self.groups.len()), Rc::<str>::from(path));
+        let id = GroupId { scenario: scenario as u32, group: self.groups.len() as u32 };
+        let text = Rc::<str>::from(path);
         self.groups.push(Group { path: text.clone(), checks: HashMap::new() });
-        self.groups_by_path.insert(text.clone(), id);
+        self.groups_by_path[scenario].insert(text.clone(), id);
         GroupPath { id, text }
     }
 
     /// The check of this name in a group.
     pub(crate) fn check(&mut self, group: GroupId, name: &str) -> CheckId {
-        if let Some(known) = self.groups[group.0].checks.get(name) {
+        if let Some(known) = self.groups[group.group as usize].checks.get(name) {
             return *known;
         }
         if self.checks.len() >= MOST_NAMES && name != MetricKey::FOLDED {
             return self.check(group, MetricKey::FOLDED);
         }
-        let group = &mut self.groups[group.0];
+        let group = &mut self.groups[group.group as usize];
         let id = CheckId(self.checks.len());
         group.checks.insert(name.to_owned(), id);
         let path = format!("{}{SEPARATOR}{name}", group.path);
@@ -308,7 +315,7 @@ impl Registry {
     /// Where a value of a metric with these tags is added.
     pub(crate) fn series_of(&mut self, metric: MetricId, place: SamplePlace, tags: &dyn Tags) -> SeriesId {
         let known = &self.metrics[metric.0];
-        let first = known.first.filter(|_| known.sub_metrics.is_empty());
+        let first = known.first[place.group.scenario as usize].filter(|_| known.sub_metrics.is_empty());
         if let Some((_, series)) = first.filter(|(first, _)| *first == place) {
             return series;
         }
@@ -334,15 +341,16 @@ impl Registry {
             .filter(|(_, belongs)| **belongs)
             .flat_map(|(sub_metric, _)| sub_metric.iter().cloned())
             .collect();
-        if !self.scenario.is_empty() {
-            tags.insert("scenario".to_owned(), self.scenario.clone());
+        let scenario = place.group.scenario as usize;
+        if !self.scenarios[scenario].is_empty() {
+            tags.insert("scenario".to_owned(), self.scenarios[scenario].clone());
         }
-        tags.insert("group".to_owned(), self.groups[place.group.0].path.to_string());
+        tags.insert("group".to_owned(), self.groups[place.group.group as usize].path.to_string());
         if let Some(check) = place.check {
             tags.insert("check".to_owned(), self.checks[check.0].name.clone());
         }
         self.series.push(Series { kind: metric.kind, name: metric.name.clone(), tags, handle: None });
-        metric.first.get_or_insert((place, series));
+        metric.first[scenario].get_or_insert((place, series));
         let parts = metric.parts.entry(place).or_default();
         parts.push(Part { sub_metrics: self.belongs.clone(), series });
         series
@@ -376,10 +384,10 @@ mod tests {
 
     #[test]
     fn names_without_end_are_counted_together() {
-        let mut registry = Registry::new("s", Rc::new([]));
+        let mut registry = Registry::new(vec!["s".to_owned()], Rc::new([]));
         let tags = Vec::new();
         let mut add = |group: &str, check: &str| {
-            let group = registry.group(group);
+            let group = registry.group(0, group);
             let check = registry.check(group.id, check);
             let place = SamplePlace { group: group.id, check: Some(check) };
             (group.text, registry.series_of(Builtin::Checks.into(), place, &tags), registry.series.len())

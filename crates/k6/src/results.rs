@@ -59,7 +59,7 @@ impl RunResults {
         terminals: Terminals,
     ) -> Result<RunResults, ReadError> {
         let mut sums = sums(run)?;
-        sums.extend(derived::derived(run, &script.options.offered)?);
+        sums.extend(derived::derived(run, script.options)?);
         let thresholds = evaluated(run, script.thresholds, &sums);
         let is_crossed = |of: &&MetricThresholds| of.thresholds.iter().any(|threshold| !threshold.ok);
         let crossed = thresholds.iter().filter(is_crossed).map(|of| of.metric.clone()).collect();

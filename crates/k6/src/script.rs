@@ -131,6 +131,8 @@ pub struct RunSettings {
     pub setup_limit: Duration,
     /// How long `teardown` may take.
     pub teardown_limit: Duration,
+    /// How many virtual users there are before the load begins.
+    pub early_users: u64,
 }
 
 impl Default for RunSettings {
@@ -144,6 +146,7 @@ impl Default for RunSettings {
             values: None,
             setup_limit: Duration::from_secs(60),
             teardown_limit: Duration::from_secs(60),
+            early_users: 0,
         }
     }
 }

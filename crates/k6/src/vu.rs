@@ -84,9 +84,11 @@ pub(crate) struct LoopShared {
     pub(crate) registry: Rc<RefCell<Registry>>,
     pub(crate) urls: Rc<RefCell<KnownUrls>>,
     pub(crate) log: LogSink,
+    /// All scenarios of the loop.
+    pub(crate) scenarios: Rc<[ScenarioFacts]>,
 }
 
-/// What does not change while a virtual user lives.
+/// What does not change while a virtual user is in a scenario.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ScenarioFacts {
     pub(crate) name: String,
@@ -129,12 +131,17 @@ impl ScenarioFacts {
 /// A virtual user.
 pub(crate) struct Vu {
     pub(crate) shared: LoopShared,
-    pub(crate) scenario: Rc<ScenarioFacts>,
+    /// The place of its scenario among those of the loop.
+    place: Cell<usize>,
+    /// Whether it has come into another scenario since its script ran last.
+    has_moved: Cell<bool>,
     pub(crate) stage: Cell<Stage>,
     /// `__VU`; 0 while options are read.
     pub(crate) number: Cell<u32>,
     /// `__ITER`.
     pub(crate) iteration: Cell<u64>,
+    /// How many of them were in earlier scenarios.
+    before_scenario: Cell<u64>,
     /// Its iterations in its scenario, over all virtual users.
     pub(crate) in_scenario: Cell<u64>,
     /// When its iteration began.
@@ -151,7 +158,7 @@ pub(crate) struct Vu {
     /// The group that it is in.
     pub(crate) group: RefCell<GroupPath>,
     /// The one that it begins in.
-    first_group: GroupPath,
+    first_group: RefCell<GroupPath>,
     /// Tags that the script has set for its virtual user.
     pub(crate) own_tags: RefCell<BTreeMap<String, String>>,
     pub(crate) http: crate::http::HttpState,
@@ -165,14 +172,17 @@ pub(crate) struct Vu {
 }
 
 impl Vu {
-    pub(crate) fn new(shared: LoopShared, scenario: Rc<ScenarioFacts>) -> Vu {
-        let first_group = shared.registry.borrow_mut().group(&scenario.group);
+    /// A virtual user in the scenario at this place.
+    pub(crate) fn new(shared: LoopShared, place: usize) -> Vu {
+        let first_group = shared.registry.borrow_mut().group(place, &shared.scenarios[place].group);
         Vu {
             shared,
-            scenario,
+            place: Cell::new(place),
+            has_moved: Cell::new(false),
             stage: Cell::new(Stage::Init),
             number: Cell::new(0),
             iteration: Cell::new(0),
+            before_scenario: Cell::new(0),
             in_scenario: Cell::new(0),
             began: Cell::new(Instant::EPOCH),
             now: Cell::new(Instant::EPOCH),
@@ -182,7 +192,7 @@ impl Vu {
             operations: RefCell::default(),
             next_operation: Cell::new(FIRST_OPERATION),
             group: RefCell::new(first_group.clone()),
-            first_group,
+            first_group: RefCell::new(first_group),
             own_tags: RefCell::default(),
             http: crate::http::HttpState::default(),
             commonjs: RefCell::default(),
@@ -192,10 +202,43 @@ impl Vu {
         }
     }
 
+    /// Its scenario.
+    pub(crate) fn scenario(&self) -> &ScenarioFacts {
+        &self.shared.scenarios[self.place.get()]
+    }
+
+    /// From now on it is in the scenario at this place. It keeps what its script has, and loses the tags of its own.
+    pub(crate) fn move_to(&self, place: usize) {
+        if self.place.replace(place) == place {
+            return;
+        }
+        self.has_moved.set(true);
+        self.before_scenario.set(self.iteration.get());
+        self.own_tags.borrow_mut().clear();
+        let first = self.shared.registry.borrow_mut().group(place, &self.scenario().group);
+        *self.group.borrow_mut() = first.clone();
+        *self.first_group.borrow_mut() = first;
+    }
+
+    /// Whether it has come into another scenario since this was asked last.
+    pub(crate) fn take_move(&self) -> bool {
+        self.has_moved.take()
+    }
+
+    /// The number of its iteration in its scenario.
+    pub(crate) fn own_iteration(&self) -> u64 {
+        self.iteration.get() - self.before_scenario.get()
+    }
+
+    /// The group of this path in its scenario.
+    pub(crate) fn group_at(&self, path: &str) -> GroupPath {
+        self.shared.registry.borrow_mut().group(self.place.get(), path)
+    }
+
     /// Its number in the whole test, of which this instance may run a part; 0 in `setup` and `teardown`.
     pub(crate) fn number_in_test(&self) -> u64 {
         let number = u64::from(self.number.get());
-        match &self.scenario.shape {
+        match &self.scenario().shape {
             Some(shape) if number > 0 => shape.numbering.users.nth(number - 1) + 1,
             _ => number,
         }
@@ -204,7 +247,7 @@ impl Vu {
     /// The number of its iteration in the scenario of the whole test.
     pub(crate) fn iteration_in_test(&self) -> u64 {
         let number = self.in_scenario.get();
-        self.scenario.shape.as_ref().map_or(number, |shape| shape.numbering.iterations.nth(number))
+        self.scenario().shape.as_ref().map_or(number, |shape| shape.numbering.iterations.nth(number))
     }
 
     /// From now on it runs by this clock.
@@ -231,8 +274,8 @@ impl Vu {
             self.http.jar.take();
         }
         *self.suspender.borrow_mut() = Some(suspender.clone());
-        if self.group.borrow().id != self.first_group.id {
-            *self.group.borrow_mut() = self.first_group.clone();
+        if self.group.borrow().id != self.first_group.borrow().id {
+            *self.group.borrow_mut() = self.first_group.borrow().clone();
         }
     }
 
@@ -402,13 +445,13 @@ impl Tags for Tagged<'_> {
         }
         match name {
             "group" => Some(Cow::Owned(self.vu.group.borrow().text.to_string())),
-            "scenario" => Some(Cow::Borrowed(self.vu.scenario.name.as_str())),
+            "scenario" => Some(Cow::Borrowed(self.vu.scenario().name.as_str())),
             "vu" => Some(Cow::Owned(self.vu.number.get().to_string())),
             "iter" => Some(Cow::Owned(self.vu.iteration.get().to_string())),
             _ => {
                 let of_script =
                     || self.vu.shared.script.tags().get(name).map(|text| Cow::Borrowed(text.as_str()));
-                self.vu.scenario.tags.get(name).map(|text| Cow::Borrowed(text.as_str())).or_else(of_script)
+                self.vu.scenario().tags.get(name).map(|text| Cow::Borrowed(text.as_str())).or_else(of_script)
             }
         }
     }

@@ -26,6 +26,7 @@ use crate::program::{MetNames, Program};
 use crate::script_cpu::ScriptCpu;
 use crate::steps::PlanUsers;
 use crate::users::Users;
+use crate::vu_numbers::NeededVus;
 use crate::vu_slots::{BegunIterations, ScenarioShare};
 use crate::window::CurrentWindow;
 use crate::{EngineError, RunOptions};
@@ -137,17 +138,27 @@ impl LoopShare {
     ) -> Users {
         let segment = self.segment;
         let mut users = Users::new(segment, made.clone(), handover);
-        for index in program.shape.load() {
+        let place = |index: ScenarioIndex| LoopScenario {
+            position: index.0,
+            name: program.scenario(index).name.clone(),
+            segment,
+        };
+        let makers: Vec<Box<dyn UserMaker>> = match behaviour {
+            Some(behaviour) => {
+                let needed: Vec<_> = program.shape.load().map(|index| self.needed(program, index)).collect();
+                users = users.handed_on(&needed);
+                behaviour.on_loop(program.shape.load().map(place).collect())
+            }
+            None => {
+                let maker = |index| Box::new(PlanUsers::new(program.clone(), index)) as _;
+                program.shape.load().map(maker).collect()
+            }
+        };
+        for (index, maker) in program.shape.load().zip(makers) {
             let scenario = program.scenario(index);
-            let name = scenario.name.clone();
-            let place = LoopScenario { position: index.0, name: name.clone(), segment };
-            let maker = match behaviour {
-                Some(behaviour) => behaviour.on_loop(place),
-                None => Box::new(PlanUsers::new(program.clone(), index)),
-            };
             let part = segment.among_first(scenario.max_vus);
             let own = |vus: u32| part.map_or(0, |part| part.share(u64::from(vus)) as u32);
-            users.add_scenario(name, maker, own(scenario.max_vus));
+            users.add_scenario(scenario.name.clone(), maker, own(scenario.max_vus));
             match behaviour {
                 Some(_) if !scenario.executor.is_open() => {
                     users.prepare_slots(index, own(scenario.max_vus));
@@ -160,6 +171,20 @@ impl LoopShare {
             }
         }
         users
+    }
+}
+
+impl LoopShare {
+    /// The virtual users that this share of a scenario of a script has from its start on.
+    fn needed(&self, program: &Program, index: ScenarioIndex) -> NeededVus {
+        let scenario = program.scenario(index);
+        let early = if scenario.executor.is_open() { scenario.preallocated_vus } else { scenario.max_vus };
+        let part = self.segment.among_first(scenario.max_vus);
+        NeededVus {
+            from: scenario.start,
+            to: scenario.start + scenario.executor.duration() + scenario.graceful_stop,
+            count: part.map_or(0, |part| part.share(u64::from(early)) as u32),
+        }
     }
 }
 
@@ -206,6 +231,7 @@ impl EventLoop {
         let waker = Arc::new(Waker::new(poll.registry(), WAKER).map_err(EngineError::Poll)?);
         control.register(waker.clone());
         users.wakes(&waker);
+        let same_users = users.same_as().to_vec();
         let sleeper = Sleeper::new(*clock, options.wakeup, poll.registry()).map_err(EngineError::Poll)?;
         let mut accounting = Accounting::new(program.clone(), instance);
         let phases = program.shape.phases.iter().map(|phase| phase.name.clone()).collect();
@@ -226,7 +252,7 @@ impl EventLoop {
             sources: load.sources(options),
             users,
             operations: Operations::new(&program.body_budget),
-            network: Network::new(program.clone(), *clock, registry, waker).with_users(segment),
+            network: Network::new(program.clone(), *clock, registry, waker).with_users(segment, same_users),
             accounting,
             exemplars: Exemplars::new(program.clone(), kept),
             perturbation: Perturbation::new(shared.disturbed),

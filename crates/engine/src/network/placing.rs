@@ -81,7 +81,7 @@ impl Network {
         let model = if operation.vu_slot.is_some() { LoadModel::Closed } else { LoadModel::Open };
         let reuse = described.reuse_in(model);
         let is_own = matches!(reuse, Reuse::User | Reuse::Iteration) || described.has_own_pools;
-        let owner = is_own.then_some(operation.owner);
+        let owner = is_own.then(|| self.owner_for(operation.owner));
         self.pools.find(PoolKey { origin, owner }, || {
             let user = owner.map(|user| self.segment.nth(user.0.into()));
             Pool::new(origin, reuse, described.pool_limits(reuse), user)
@@ -139,6 +139,7 @@ impl Network {
 
     /// The virtual user's iteration is over: close the connections that belong to it.
     pub(crate) fn end_iteration(&mut self, user: UserIndex) {
+        let user = self.owner_for(user);
         let mut next = self.pools.first_of_user(user);
         while let Some(pool) = next {
             let closes = self.pools.get(pool).reuse == Reuse::Iteration;
@@ -157,6 +158,7 @@ impl Network {
         origin: OriginIndex,
         operations: &mut Operations,
     ) -> Result<(), Exhausted> {
+        let user = self.owner_for(user);
         let mut next = self.pools.first_of_user(user);
         while let Some(pool) = next {
             let is_of = self.pools.get(pool).origin == origin;

@@ -57,8 +57,8 @@ const BLOCKS: u64 = 5;
 const BLOCKED: Duration = ms(1_500);
 
 impl UserBehaviour for Blocking {
-    fn on_loop(&self, _scenario: LoopScenario) -> Box<dyn UserMaker> {
-        Box::new(Blocking)
+    fn on_loop(&self, scenarios: Vec<LoopScenario>) -> Vec<Box<dyn UserMaker>> {
+        scenarios.iter().map(|_| Box::new(Blocking) as Box<dyn UserMaker>).collect()
     }
 }
 
@@ -158,8 +158,8 @@ struct TimerBehindBlock;
 const TIMER: Duration = ms(100);
 
 impl UserBehaviour for TimerBehindBlock {
-    fn on_loop(&self, _scenario: LoopScenario) -> Box<dyn UserMaker> {
-        Box::new(TimerBehindBlock)
+    fn on_loop(&self, scenarios: Vec<LoopScenario>) -> Vec<Box<dyn UserMaker>> {
+        scenarios.iter().map(|_| Box::new(TimerBehindBlock) as Box<dyn UserMaker>).collect()
     }
 }
 

@@ -24,8 +24,8 @@ use crate::tcp_peer::{read_head, serving};
 pub(crate) struct AbortsAt(pub(crate) u64);
 
 impl UserBehaviour for AbortsAt {
-    fn on_loop(&self, _scenario: LoopScenario) -> Box<dyn UserMaker> {
-        Box::new(AbortsAt(self.0))
+    fn on_loop(&self, scenarios: Vec<LoopScenario>) -> Vec<Box<dyn UserMaker>> {
+        scenarios.iter().map(|_| Box::new(AbortsAt(self.0)) as Box<dyn UserMaker>).collect()
     }
 }
 

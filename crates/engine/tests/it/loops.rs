@@ -73,8 +73,8 @@ fn no_two_virtual_users_of_any_loops_have_the_same_number() {
 struct Instantaneous;
 
 impl UserBehaviour for Instantaneous {
-    fn on_loop(&self, _scenario: LoopScenario) -> Box<dyn UserMaker> {
-        Box::new(Instantaneous)
+    fn on_loop(&self, scenarios: Vec<LoopScenario>) -> Vec<Box<dyn UserMaker>> {
+        scenarios.iter().map(|_| Box::new(Instantaneous) as Box<dyn UserMaker>).collect()
     }
 }
 

@@ -16,8 +16,8 @@ use crate::plan::{Plan, at_rate, get, ms, scenario, sequence};
 struct Counting;
 
 impl UserBehaviour for Counting {
-    fn on_loop(&self, _scenario: LoopScenario) -> Box<dyn UserMaker> {
-        Box::new(Counting)
+    fn on_loop(&self, scenarios: Vec<LoopScenario>) -> Vec<Box<dyn UserMaker>> {
+        scenarios.iter().map(|_| Box::new(Counting) as Box<dyn UserMaker>).collect()
     }
 }
 

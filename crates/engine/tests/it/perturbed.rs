@@ -28,8 +28,8 @@ enum AfterStall {
 }
 
 impl UserBehaviour for Stalling {
-    fn on_loop(&self, _scenario: LoopScenario) -> Box<dyn UserMaker> {
-        Box::new(*self)
+    fn on_loop(&self, scenarios: Vec<LoopScenario>) -> Vec<Box<dyn UserMaker>> {
+        scenarios.iter().map(|_| Box::new(*self) as Box<dyn UserMaker>).collect()
     }
 }
 

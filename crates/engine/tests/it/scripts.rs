@@ -49,8 +49,14 @@ impl<F> UserBehaviour for Script<F>
 where
     F: Fn(&mut ScriptState, Event<'_>, &mut Context<'_>) -> Progress + Clone + Send + Sync + 'static,
 {
-    fn on_loop(&self, _scenario: LoopScenario) -> Box<dyn UserMaker> {
-        Box::new(Script { resume: self.resume.clone(), cancelled: self.cancelled.clone() })
+    fn on_loop(&self, scenarios: Vec<LoopScenario>) -> Vec<Box<dyn UserMaker>> {
+        scenarios
+            .iter()
+            .map(|_| {
+                Box::new(Script { resume: self.resume.clone(), cancelled: self.cancelled.clone() })
+                    as Box<dyn UserMaker>
+            })
+            .collect()
     }
 }
 

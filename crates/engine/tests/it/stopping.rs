@@ -194,8 +194,8 @@ fn a_scenario_that_has_not_begun_does_not_keep_a_stopped_run_going() {
 struct PanicsAt(u64);
 
 impl UserBehaviour for PanicsAt {
-    fn on_loop(&self, _scenario: LoopScenario) -> Box<dyn UserMaker> {
-        Box::new(PanicsAt(self.0))
+    fn on_loop(&self, scenarios: Vec<LoopScenario>) -> Vec<Box<dyn UserMaker>> {
+        scenarios.iter().map(|_| Box::new(PanicsAt(self.0)) as Box<dyn UserMaker>).collect()
     }
 }
 

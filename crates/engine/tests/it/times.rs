@@ -31,8 +31,11 @@ struct SeenRequest {
 }
 
 impl UserBehaviour for OneRequestEach {
-    fn on_loop(&self, _scenario: LoopScenario) -> Box<dyn UserMaker> {
-        Box::new(OneRequestEach { seen: self.seen.clone() })
+    fn on_loop(&self, scenarios: Vec<LoopScenario>) -> Vec<Box<dyn UserMaker>> {
+        scenarios
+            .iter()
+            .map(|_| Box::new(OneRequestEach { seen: self.seen.clone() }) as Box<dyn UserMaker>)
+            .collect()
     }
 }
 

@@ -29,8 +29,11 @@ struct Pair {
 }
 
 impl UserBehaviour for Pair {
-    fn on_loop(&self, _scenario: LoopScenario) -> Box<dyn UserMaker> {
-        Box::new(Pair { first: self.first, ended: self.ended.clone() })
+    fn on_loop(&self, scenarios: Vec<LoopScenario>) -> Vec<Box<dyn UserMaker>> {
+        scenarios
+            .iter()
+            .map(|_| Box::new(Pair { first: self.first, ended: self.ended.clone() }) as Box<dyn UserMaker>)
+            .collect()
     }
 }
 

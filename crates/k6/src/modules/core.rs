@@ -103,7 +103,7 @@ fn group<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
     require_synchronous(&body, "group")?;
     let outer = vu.group.borrow().clone();
     let began = vu.time();
-    let inner = vu.shared.registry.borrow_mut().group(&format!("{}{SEPARATOR}{name}", outer.text));
+    let inner = vu.group_at(&format!("{}{SEPARATOR}{name}", outer.text));
     *vu.group.borrow_mut() = inner;
     let result = body.call(&scope.undefined(), &[]);
     let took = vu.time().since(began);

@@ -66,7 +66,7 @@ fn vu(scope: Scope<'_>) -> Result<Value<'_>, Thrown> {
     add_fact(&vu, "idInInstance", |call| vu_number(call, |vu| vu.number.get().into()))?;
     add_fact(&vu, "idInTest", |call| vu_number(call, |vu| vu.number_in_test() as f64))?;
     add_fact(&vu, "iterationInInstance", |call| vu_number(call, |vu| vu.iteration.get() as f64))?;
-    add_fact(&vu, "iterationInScenario", |call| vu_number(call, |vu| vu.iteration.get() as f64))?;
+    add_fact(&vu, "iterationInScenario", |call| vu_number(call, |vu| vu.own_iteration() as f64))?;
     let functions = [
         scope.function("list", 0, list_tags),
         scope.function("set", 2, set_tag),
@@ -90,11 +90,11 @@ fn list_tags<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
     let scope = call.scope();
     let vu = calling_vu(scope, "VU")?;
     let mut tags: BTreeMap<String, String> = vu.shared.script.tags().clone();
-    if !vu.scenario.name.is_empty() {
-        tags.insert("scenario".to_owned(), vu.scenario.name.clone());
+    if !vu.scenario().name.is_empty() {
+        tags.insert("scenario".to_owned(), vu.scenario().name.clone());
     }
     tags.insert("group".to_owned(), vu.group.borrow().text.to_string());
-    for (name, value) in vu.scenario.tags.iter().chain(vu.own_tags.borrow().iter()) {
+    for (name, value) in vu.scenario().tags.iter().chain(vu.own_tags.borrow().iter()) {
         tags.insert(name.clone(), value.clone());
     }
     let list = scope.object();
@@ -131,17 +131,17 @@ fn remove_tag<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
 
 fn scenario(scope: Scope<'_>) -> Result<Value<'_>, Thrown> {
     let scenario = scope.object();
-    add_fact(&scenario, "name", |call| Ok(call.scope().string(&scenario_vu(call.scope())?.scenario.name)))?;
+    add_fact(&scenario, "name", |call| Ok(call.scope().string(&scenario_vu(call.scope())?.scenario().name)))?;
     add_fact(&scenario, "executor", |call| {
-        Ok(call.scope().string(scenario_vu(call.scope())?.scenario.executor_name()))
+        Ok(call.scope().string(scenario_vu(call.scope())?.scenario().executor_name()))
     })?;
     add_fact(&scenario, "startTime", |call| {
         let vu = scenario_vu(call.scope())?;
-        Ok(call.scope().number(vu.epoch_unix_ms.get() + vu.scenario.start().as_millis() as f64))
+        Ok(call.scope().number(vu.epoch_unix_ms.get() + vu.scenario().start().as_millis() as f64))
     })?;
     add_fact(&scenario, "progress", |call| {
         let vu = scenario_vu(call.scope())?;
-        Ok(call.scope().number(vu.scenario.progress(vu.time(), vu.in_scenario.get())))
+        Ok(call.scope().number(vu.scenario().progress(vu.time(), vu.in_scenario.get())))
     })?;
     add_fact(&scenario, "iterationInInstance", |call| {
         Ok(call.scope().number(scenario_vu(call.scope())?.in_scenario.get() as f64))
@@ -164,7 +164,12 @@ fn instance(scope: Scope<'_>) -> Result<Value<'_>, Thrown> {
         let vu = calling_vu(call.scope(), "instance")?;
         Ok(call.scope().number(vu.shared.script.counts().under_way() as f64))
     })?;
-    add_fact(&instance, "vusInitialized", |call| count_of(call, Counted::Made))?;
+    add_fact(&instance, "vusInitialized", |call| {
+        let script = &calling_vu(call.scope(), "instance")?.shared.script;
+        // `setup` is called before they are made, and in k6 after that.
+        let made = script.counts().count(Counted::Made).max(script.settings().early_users);
+        Ok(call.scope().number(made as f64))
+    })?;
     add_fact(&instance, "iterationsCompleted", |call| count_of(call, Counted::Completed))?;
     add_fact(&instance, "iterationsInterrupted", |call| count_of(call, Counted::Interrupted))?;
     add_fact(&instance, "currentTestRunDuration", |call| {

@@ -12,13 +12,8 @@ const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
 pub(super) fn set(scope: Scope<'_>) -> Result<(), Thrown> {
     let globals = scope.globals();
     let vu = Vu::of(scope);
-    let env = scope.object();
-    for (name, value) in vu.shared.script.env().iter().chain(&vu.scenario.env) {
-        env.set(name, &scope.string(value))?;
-    }
-    withhold(&env, vu.shared.script.withheld_env())?;
     globals.set("global", &globals)?;
-    globals.set("__ENV", &env)?;
+    set_env(scope)?;
     globals.set("__VU", &scope.number(vu.number.get().into()))?;
     globals.set("__ITER", &scope.number(0.0))?;
     add(&globals, "open", 2, open)?;
@@ -26,6 +21,17 @@ pub(super) fn set(scope: Scope<'_>) -> Result<(), Thrown> {
     add(&globals, "clearTimeout", 1, clear_timer)?;
     add(&globals, "setInterval", 2, set_interval)?;
     add(&globals, "clearInterval", 1, clear_timer)
+}
+
+/// Set `__ENV`: that of the script and, over it, that of the scenario.
+pub(crate) fn set_env(scope: Scope<'_>) -> Result<(), Thrown> {
+    let vu = Vu::of(scope);
+    let env = scope.object();
+    for (name, value) in vu.shared.script.env().iter().chain(&vu.scenario().env) {
+        env.set(name, &scope.string(value))?;
+    }
+    withhold(&env, vu.shared.script.withheld_env())?;
+    scope.globals().set("__ENV", &env)
 }
 
 /// `k6/timers`: the timers that are globals, too.

@@ -13,7 +13,7 @@ impl ConsolidatedOptions {
     /// The lines about the scenarios, as k6 shows them before a run: what all need, then each by itself. No line ends
     /// with a line break.
     pub fn header(&self) -> Vec<String> {
-        let Requirements { max_vus, max_duration } = self.requirements();
+        let Requirements { max_vus, max_duration, .. } = self.requirements();
         let share = 100.0 * self.part.length();
         let count = self.scenarios.len();
         let scenarios = if count == 1 { "scenario" } else { "scenarios" };

@@ -14,6 +14,8 @@ use super::shape::ScenarioShape;
 pub struct Requirements {
     /// The highest number of virtual users that may have an iteration at once.
     pub max_vus: u64,
+    /// The same without those that are made when they are needed: how many there are before the load begins.
+    pub early_vus: u64,
     /// From the start of the load to the end of the last iteration that is let finish.
     pub max_duration: Duration,
 }
@@ -37,9 +39,19 @@ enum UserState {
 impl ConsolidatedOptions {
     /// What the load of this run needs at most.
     pub fn requirements(&self) -> Requirements {
+        let (early_vus, _) = self.most_at_once(|scenario| match scenario.executor.is_open() {
+            true => scenario.preallocated_vus,
+            false => scenario.max_vus,
+        });
+        let (max_vus, max_duration) = self.most_at_once(|scenario| scenario.max_vus);
+        Requirements { max_vus, early_vus, max_duration }
+    }
+
+    /// How many virtual users there are at once at most if each scenario has so many, and when the last ones go.
+    fn most_at_once(&self, vus_of: impl Fn(&ScenarioShape) -> u32) -> (u64, Duration) {
         let mut changes = Vec::new();
         for scenario in &self.scenarios {
-            changes_of(scenario, self.part.stripes(), &mut changes);
+            changes_of(scenario, vus_of(scenario), self.part.stripes(), &mut changes);
         }
         // Of one instant, the changes of the scenario that comes first come first, as in k6.
         changes.sort_by_key(|change| change.at);
@@ -49,16 +61,16 @@ impl ConsolidatedOptions {
             most = most.max(active);
             last = at;
         }
-        Requirements { max_vus: u64::try_from(most).unwrap_or(0), max_duration: last }
+        (u64::try_from(most).unwrap_or(0), last)
     }
 }
 
-fn changes_of(scenario: &ScenarioShape, stripes: &Stripes, changes: &mut Vec<Change>) {
+fn changes_of(scenario: &ScenarioShape, vus: u32, stripes: &Stripes, changes: &mut Vec<Change>) {
     if let Executor::RampingVus { start_vus, stages, graceful_ramp_down } = &scenario.executor {
         let ramp = Ramp { scenario, stripes, start_vus: *start_vus, stages, grace: *graceful_ramp_down };
         return ramp.changes(changes);
     }
-    let vus = stripes.share(u64::from(scenario.max_vus)) as i64;
+    let vus = stripes.share(u64::from(vus)) as i64;
     if vus > 0 {
         let end = scenario.start + scenario.executor.duration() + scenario.graceful_stop;
         changes.extend([Change { at: scenario.start, change: vus }, Change { at: end, change: -vus }]);

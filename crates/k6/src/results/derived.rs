@@ -7,7 +7,7 @@ use evidence::run::ReadError;
 use evidence::{Ending, Instant, Key, Metric, Name, Run, SeriesKey};
 
 use super::SeriesSums;
-use crate::options::ScenarioShape;
+use crate::options::{ConsolidatedOptions, ScenarioShape};
 
 /// Names and kinds of these metrics.
 pub(super) const DERIVED: [(&str, MetricKind); 3] =
@@ -23,17 +23,13 @@ fn no_bytes() -> MetricSums {
 }
 
 /// Their values in a run.
-pub(super) fn derived(run: &dyn Run, offered: &[ScenarioShape]) -> Result<SeriesSums, ReadError> {
-    let mut all = dropped(run, offered)?;
+pub(super) fn derived(run: &dyn Run, options: &ConsolidatedOptions) -> Result<SeriesSums, ReadError> {
+    let mut all = dropped(run, &options.offered)?;
     all.extend(ALWAYS.map(|name| (name.into(), BTreeMap::new(), no_bytes())));
     let (vus, most) = active(run)?;
-    let made = |shape: &ScenarioShape| match shape.executor.is_open() {
-        true => shape.preallocated_vus,
-        false => shape.max_vus,
-    };
-    let made: u32 = offered.iter().map(made).sum();
+    let early = options.requirements().early_vus;
     let mut vus_max = MetricSums::default();
-    vus_max.add(MetricKind::Gauge, f64::from(made).max(most), Instant::EPOCH);
+    vus_max.add(MetricKind::Gauge, (early as f64).max(most), Instant::EPOCH);
     all.extend([("vus", vus), ("vus_max", vus_max)].map(|(name, sums)| (name.into(), BTreeMap::new(), sums)));
     Ok(all)
 }

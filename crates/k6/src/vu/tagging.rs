@@ -47,7 +47,7 @@ impl ValueOutput {
 fn given(tagged: &Tagged<'_>) -> BTreeMap<Name, Name> {
     let vu = tagged.vu;
     let of_user = vu.own_tags.borrow();
-    let wide = vu.shared.script.tags().iter().chain(&vu.scenario.tags).chain(&*of_user);
+    let wide = vu.shared.script.tags().iter().chain(&vu.scenario().tags).chain(&*of_user);
     let own = tagged.own.given().iter().map(|(name, value)| (name, value));
     wide.chain(own).map(|(name, value)| (Name::from(name.as_str()), Name::from(value.as_str()))).collect()
 }

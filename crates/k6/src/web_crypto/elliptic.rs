@@ -29,8 +29,10 @@ pub(crate) struct EcPrivate {
 impl Curve {
     /// The curve of this name; none where there is no such curve.
     pub(crate) fn from_name(name: &str) -> Option<Curve> {
-        [Curve::P256, Curve::P384, Curve::P521].into_iter().find(|curve| curve.name() == name)
+        Curve::ALL.into_iter().find(|curve| curve.name() == name)
     }
+
+    const ALL: [Curve; 3] = [Curve::P256, Curve::P384, Curve::P521];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -184,10 +186,10 @@ pub(crate) fn generate_elliptic(
     })
 }
 
-/// A key from outside.
+/// A key from outside. As in k6 its curve is the one that it names itself; a point alone is of the curve that the script names.
 ///
 /// # Errors
-/// That it is none of this curve.
+/// That it is none.
 pub(crate) fn import_elliptic(
     data: KeyData,
     name: &'static str,
@@ -195,36 +197,36 @@ pub(crate) fn import_elliptic(
     is_extractable: bool,
     usages: Vec<String>,
 ) -> Result<CryptoKey, CryptoError> {
-    let material = match data {
-        KeyData::Raw(point) => Material::EcPublic(curve.point(point)?),
+    let unreadable = |kind: &str| CryptoError::data(format!("unable to import {name} {kind} key data"));
+    let (curve, material) = match data {
+        KeyData::Raw(point) => (curve, Material::EcPublic(curve.point(point)?)),
         KeyData::Spki(info) => {
-            let point = info.strip_prefix(curve.info_prefix());
-            let point = point.ok_or_else(|| {
-                let curve = curve.name();
-                CryptoError::data(format!("unable to import {name} public key data: it is none of {curve}"))
-            })?;
-            Material::EcPublic(curve.point(point.to_vec())?)
+            let point_of = |curve: Curve| Some((curve, info.strip_prefix(curve.info_prefix())?));
+            let found = Curve::ALL.into_iter().find_map(point_of);
+            let (curve, point) = found.ok_or_else(|| unreadable("public"))?;
+            (curve, Material::EcPublic(curve.point(point.to_vec())?))
         }
         KeyData::Pkcs8(document) => {
-            let pair = EcdsaKeyPair::from_pkcs8(curve.usual_signing(), &document);
-            let pair = pair.map_err(|error| {
-                CryptoError::data(format!("unable to import {name} private key data: {error}"))
-            })?;
-            Material::EcPrivate(curve.private(&pair)?)
+            let pair_of = |curve: Curve| {
+                Some((curve, EcdsaKeyPair::from_pkcs8(curve.usual_signing(), &document).ok()?))
+            };
+            let found = Curve::ALL.into_iter().find_map(pair_of);
+            let (curve, pair) = found.ok_or_else(|| unreadable("private"))?;
+            (curve, Material::EcPrivate(curve.private(&pair)?))
         }
         KeyData::Jwk(jwk) => {
-            let EcJwk { curve: named, x, y, number } = ec_of_jwk(&jwk)?;
-            let curve = if named == curve { curve } else { return Err(CryptoError::data("invalid curve")) };
+            let EcJwk { curve, x, y, number } = ec_of_jwk(&jwk)?;
             let point: Vec<u8> =
                 std::iter::once(4).chain(padded(&x, curve)).chain(padded(&y, curve)).collect();
-            match number {
+            let material = match number {
                 None => Material::EcPublic(curve.point(point)?),
                 Some(number) => {
                     let private = EcPrivate { number: padded(&number, curve), point };
                     private.pair(curve.usual_signing())?;
                     Material::EcPrivate(private)
                 }
-            }
+            };
+            (curve, material)
         }
     };
     Ok(CryptoKey { algorithm: KeyAlgorithm::Elliptic { name, curve }, is_extractable, usages, material })

@@ -46,6 +46,19 @@ async function known() {
   console.log(described(own), b64encode(await subtle.deriveBits({ name: 'ECDH', public: shared }, own, 256)));
 }
 
+// The curve is that of the key.
+async function misnamed() {
+  const { publicKey, privateKey } = await subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-384' }, true, ['sign', 'verify']);
+  const by = { name: 'ECDSA', hash: 'SHA-384' };
+  const other = { name: 'ECDSA', namedCurve: 'P-256' };
+  for (const format of ['jwk', 'pkcs8']) {
+    const own = await subtle.importKey(format, await subtle.exportKey(format, privateKey), other, true, ['sign']);
+    const signature = await subtle.sign(by, own, bytes('signed'));
+    const known = await subtle.importKey('spki', await subtle.exportKey('spki', publicKey), other, true, ['verify']);
+    console.log(format, signature.byteLength, await subtle.verify(by, known, signature, bytes('signed')));
+  }
+}
+
 async function ecdh() {
   for (const [namedCurve, bits] of [['P-256', 256], ['P-384', 384], ['P-521', 128]]) {
     const pair = () => subtle.generateKey({ name: 'ECDH', namedCurve }, true, ['deriveKey', 'deriveBits']);
@@ -60,5 +73,6 @@ async function ecdh() {
 export default async function () {
   await ecdsa();
   await known();
+  await misnamed();
   await ecdh();
 }

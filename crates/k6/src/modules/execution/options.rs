@@ -15,7 +15,7 @@ pub(super) fn of_test(vu: &Vu) -> Value {
     let mut options = script.options().as_object().cloned().unwrap_or_default();
     let described = only_scenario(&mut options);
     let exported = options.get("scenarios").and_then(Value::as_object).filter(|all| !all.is_empty());
-    let replaced = match &vu.scenario.shape {
+    let replaced = match &vu.scenario().shape {
         Some(shape) if exported.is_none_or(|all| !all.contains_key(&shape.name)) => {
             Some(json!({ shape.name.as_str(): of_shape(shape) }))
         }

@@ -9,14 +9,28 @@ const INDENT: &str = " ";
 /// Options of `textSummary` that are also options of the data.
 const DATA_OPTIONS: [&str; 2] = ["summaryTrendStats", "summaryTimeUnit"];
 
+/// `jUnit(data, { name, classname })`: a test case for each threshold.
+const JUNIT: &str = "(data, options) => {
+    const { name = 'k6 thresholds', classname } = options ?? {};
+    const escapes = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '\"': '&quot;', \"'\": '&#39;' };
+    const escaped = (text) => String(text).replace(/[&<>'\"]/g, (sign) => escapes[sign]);
+    const of = classname === undefined ? '' : ` classname=\"${escaped(classname)}\"`;
+    const thresholds = Object.entries(data.metrics).flatMap(([metric, { thresholds }]) =>
+        Object.entries(thresholds ?? {}).map(([source, { ok }]) => ({ title: `${metric} - ${source}`, ok })));
+    const cases = thresholds.map(({ title, ok }) => {
+        const begin = `<testcase name=\"${escaped(title)}\"${of}`;
+        return ok ? `${begin} />` : `${begin}><failure message=\"failed\" /></testcase>`;
+    });
+    const counts = `tests=\"${cases.length}\" failures=\"${thresholds.filter(({ ok }) => !ok).length}\"`;
+    return ['<?xml version=\"1.0\"?>', `<testsuites ${counts}>`, `<testsuite name=\"${escaped(name)}\" ${counts}>`,
+        ...cases, '</testsuite>', '</testsuites>'].join('\\n'); }";
+
 pub(super) fn exports(scope: Scope<'_>) -> Result<Value<'_>, Thrown> {
     let exports = scope.object();
     add(&exports, "textSummary", 2, text_summary)?;
-    for name in ["jUnit", "humanizeValue"] {
-        let refused = "(name) => () => { throw new Error(`${name} of k6-summary is not supported`); }";
-        exports
-            .set(name, &scope.run(refused, "k6-summary")?.call(&scope.undefined(), &[scope.string(name)])?)?;
-    }
+    exports.set("jUnit", &scope.run(JUNIT, "k6-summary")?)?;
+    let refused = "() => { throw new Error('humanizeValue of k6-summary is not supported'); }";
+    exports.set("humanizeValue", &scope.run(refused, "k6-summary")?)?;
     Ok(exports)
 }
 

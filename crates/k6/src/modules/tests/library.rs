@@ -232,7 +232,21 @@ fn a_summary_is_shown_as_text() {
                 r#""    ✗ is ok\n     ↳  75% — ✓ 3 / ✗ 1\n\n    took...: max=2.50s""#,
             ),
             ("textSummary(data).includes('\\u001b[')", "true"),
-            ("jUnit(data)", "!Error: jUnit of k6-summary is not supported"),
+        ],
+    );
+}
+
+#[test]
+fn each_threshold_is_a_test_case_in_junit() {
+    let imports = "import { jUnit } from 'https://jslib.k6.io/k6-summary/0.1.0/index.js';
+        const data = { metrics: { took: { thresholds: { 'p(95)<5': { ok: true }, 'max<\"1\"': { ok: false } } }, other: {} } };";
+    let all = r#""<?xml version=\"1.0\"?>\n<testsuites tests=\"2\" failures=\"1\">\n<testsuite name=\"k6 thresholds\" tests=\"2\" failures=\"1\">\n<testcase name=\"took - p(95)&lt;5\" />\n<testcase name=\"took - max&lt;&quot;1&quot;\"><failure message=\"failed\" /></testcase>\n</testsuite>\n</testsuites>""#;
+    expect(
+        imports,
+        &[
+            ("jUnit(data)", all),
+            ("jUnit({ metrics: {} }, { name: 'a&b' }).includes('name=\"a&amp;b\" tests=\"0\"')", "true"),
+            ("jUnit(data, { classname: 'c' }).includes('took - p(95)&lt;5\" classname=\"c\" />')", "true"),
         ],
     );
 }
