@@ -65,6 +65,7 @@ const CALLS: &[Call] = &[
         home: Home::Under(&[
             "crates/cluster/src/handshake.rs",
             "crates/k6/src/modules/crypto.rs",
+            "crates/k6/src/web_crypto",
             "crates/testbed/",
             "services/",
             "chores/",

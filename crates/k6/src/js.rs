@@ -30,11 +30,11 @@ mod throwing;
 mod thrown;
 mod value;
 
-pub(crate) use class::Shared;
 pub(crate) use context::Context;
 pub(crate) use function::Call;
 pub(crate) use language::Language;
 pub(crate) use module::{Bytecode, Loader, ModuleExports, ModuleSource};
+pub(crate) use own_properties::Shared;
 pub(crate) use promise::{PromiseState, Resolver};
 pub use runtime::NoHeap;
 pub(crate) use runtime::{Limits, Runtime, Slice};

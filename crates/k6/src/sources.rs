@@ -162,8 +162,8 @@ impl Sources {
             Some("json") => format!("export default {text};"),
             Some("ts") => typescript::javascript(name, &text)?,
             // Standard input has no ending.
-            None if Path::new(name).file_name().is_some_and(|name| name == "-") => {
-                typescript::javascript_of_any(name, &text)?
+            None if is_standard_input(name) && !typescript::is_javascript(&text) => {
+                typescript::javascript(name, &text)?
             }
             _ => text,
         };
@@ -189,6 +189,10 @@ impl Sources {
     pub(crate) fn set_shared_array(&self, name: &str, elements: Vec<String>) {
         self.read().shared_arrays.insert(name.to_owned(), elements.into());
     }
+}
+
+fn is_standard_input(name: &str) -> bool {
+    Path::new(name).file_name().is_some_and(|name| name == "-")
 }
 
 /// The full path of `path` as the file `from` means it.

@@ -1,44 +1,15 @@
 //! Objects that hold a value of Rust.
 
 use std::any::TypeId;
-use std::ffi::CStr;
 use std::rc::Rc;
 
 use rquickjs_sys as q;
 
-use super::own_properties::{self, OwnValues};
+use super::own_properties::{self, HeldValue, OwnValues, Shared};
+use super::runtime::Class;
 use super::scope::Scope;
 use super::thrown::Thrown;
 use super::value::Value;
-
-/// A type whose values can be held by objects. They should hold no [`super::Kept`] value themselves: the collector does not see
-/// it, so that the heap is never freed.
-pub(crate) trait Shared: 'static {
-    /// The name of its class.
-    const CLASS: &'static CStr;
-
-    /// The names of the properties that its objects have of their own, in their order.
-    const PROPERTIES: &'static [&'static str] = &[];
-
-    /// The property at this place of them, which is made when it is read. An object that is not a function is kept by the object that
-    /// it is a property of.
-    ///
-    /// # Errors
-    /// What making it throws.
-    fn property<'js>(scope: Scope<'js>, _of: &Rc<Self>, _place: usize) -> Result<Value<'js>, Thrown> {
-        own_properties::no_property(scope)
-    }
-}
-
-/// What such an object leads to. The type comes first, so that it can be read before the rest is known.
-#[repr(C)]
-pub(super) struct HeldValue<T> {
-    of: TypeId,
-    pub(super) value: Rc<T>,
-    /// The names of its class's properties.
-    pub(super) names: Rc<[q::JSAtom]>,
-    pub(super) own: OwnValues,
-}
 
 impl<'js> Scope<'js> {
     /// An object that holds `value` and inherits from the prototype of its type.
@@ -96,14 +67,6 @@ impl<'js> Scope<'js> {
         });
         class.ok_or_else(|| self.throw("out of memory"))
     }
-}
-
-/// A class of a heap.
-#[derive(Debug, Clone)]
-pub(super) struct Class {
-    id: q::JSClassID,
-    /// Of the properties that its objects have of their own.
-    names: Rc<[q::JSAtom]>,
 }
 
 impl Value<'_> {

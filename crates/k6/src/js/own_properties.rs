@@ -1,17 +1,46 @@
 //! Objects whose own properties are made when they are read, and kept from then on where they are objects themselves.
 
+use std::any::TypeId;
 use std::cell::RefCell;
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int};
 use std::ptr;
 use std::rc::Rc;
 
 use rquickjs_sys as q;
 
-use super::class::{HeldValue, Shared};
 use super::runtime::Runtime;
 use super::scope::Scope;
 use super::thrown::Thrown;
 use super::value::{Value, c_string};
+
+/// A type whose values can be held by objects. They should hold no [`super::Kept`] value themselves: the collector does not see
+/// it, so that the heap is never freed.
+pub(crate) trait Shared: 'static {
+    /// The name of its class.
+    const CLASS: &'static CStr;
+
+    /// The names of the properties that its objects have of their own, in their order.
+    const PROPERTIES: &'static [&'static str] = &[];
+
+    /// The property at this place of them, which is made when it is read. An object that is not a function is kept by the object that
+    /// it is a property of.
+    ///
+    /// # Errors
+    /// What making it throws.
+    fn property<'js>(scope: Scope<'js>, _of: &Rc<Self>, _place: usize) -> Result<Value<'js>, Thrown> {
+        no_property(scope)
+    }
+}
+
+/// What such an object leads to. The type comes first, so that it can be read before the rest is known.
+#[repr(C)]
+pub(super) struct HeldValue<T> {
+    pub(super) of: TypeId,
+    pub(super) value: Rc<T>,
+    /// The names of its class's properties.
+    pub(super) names: Rc<[q::JSAtom]>,
+    pub(super) own: OwnValues,
+}
 
 /// Values that an object keeps, by the place of their property; the collector of the heap sees them.
 #[derive(Default)]

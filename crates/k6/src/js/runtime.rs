@@ -8,7 +8,6 @@ use std::rc::Rc;
 
 use rquickjs_sys as q;
 
-use super::class::Class;
 use super::fields::{Fields, Jobs, StackState};
 use super::heap_limit::{HeapLimit, PollReason};
 use super::rejection::Rejections;
@@ -43,6 +42,14 @@ pub(crate) enum Slice {
 
 /// Called when a script has run for a while, some 10,000 branches and calls; it may suspend the fiber.
 type OnSlice = Rc<dyn Fn() -> Slice>;
+
+/// A class of a heap.
+#[derive(Debug, Clone)]
+pub(super) struct Class {
+    pub(super) id: q::JSClassID,
+    /// Of the properties that its objects have of their own.
+    pub(super) names: Rc<[q::JSAtom]>,
+}
 
 /// A heap.
 pub(crate) struct Runtime {

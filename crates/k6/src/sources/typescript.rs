@@ -15,12 +15,9 @@ use swc_ecma_parser::{Syntax, TsSyntax, parse_file_as_module};
 use swc_ecma_visit::{Visit, VisitWith};
 use swc_ts_fast_strip::{ErrorCode, Mode, Options, TransformOutput, TsError, operate};
 
-/// The JavaScript of a text that may be TypeScript.
-///
-/// # Errors
-/// What is wrong with it, and where.
-pub(super) fn javascript_of_any(name: &str, text: &str) -> Result<String, String> {
-    if parsed(text).is_some() { Ok(text.to_owned()) } else { javascript(name, text) }
+/// Whether a text is JavaScript as it is.
+pub(super) fn is_javascript(text: &str) -> bool {
+    parsed(text).is_some()
 }
 
 /// The JavaScript of a text in TypeScript. Where it has enums, namespaces or other syntax that is more than types, the text is

@@ -4,8 +4,9 @@ use aws_lc_rs::agreement::{self, UnparsedPublicKey};
 use aws_lc_rs::encoding::AsBigEndian as _;
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{self, EcdsaKeyPair, EcdsaSigningAlgorithm, KeyPair as _, ParsedPublicKey};
+use serde_json::{Value, json};
 
-use super::jwk::{EcJwk, ec_of_jwk};
+use super::jwk::{bytes_of, require_kind, shown};
 use super::{
     CryptoError, CryptoKey, Hash, KeyAlgorithm, KeyData, KeyPair, Material, require_usages,
     unsupported_format, usages_of,
@@ -339,4 +340,43 @@ pub(crate) fn agreed(private: &CryptoKey, public: &CryptoKey, bits: usize) -> Re
     let secret = agreement::agree(&own, other, failed(), |secret| Ok(secret.to_vec()))?;
     let bytes = secret.get(..bits / 8).ok_or_else(|| CryptoError::operation("length is too large"))?;
     Ok(bytes.to_vec())
+}
+
+/// What the JSON of a key of an elliptic curve says.
+struct EcJwk {
+    curve: Curve,
+    x: Vec<u8>,
+    y: Vec<u8>,
+    /// Of a private key.
+    number: Option<Vec<u8>>,
+}
+
+fn ec_of_jwk(jwk: &Value) -> Result<EcJwk, CryptoError> {
+    require_kind(jwk, "EC", "EC")?;
+    let name = jwk["crv"].as_str().unwrap_or_default();
+    let curve = Curve::from_name(name).ok_or_else(|| {
+        CryptoError::data(format!("failed to parse elliptic curve: invalid elliptic curve {name}"))
+    })?;
+    let coordinate = |name: &str| match bytes_of(jwk, name) {
+        Ok(bytes) if bytes.is_empty() => {
+            let name = name.to_uppercase();
+            Err(CryptoError::data(format!("invalid EC JWK key: coordinate {name} is required")))
+        }
+        bytes => bytes,
+    };
+    let number = bytes_of(jwk, "d")?;
+    let number = (!number.is_empty()).then_some(number);
+    Ok(EcJwk { curve, x: coordinate("x")?, y: coordinate("y")?, number })
+}
+
+impl EcJwk {
+    /// The JSON of a key with these coordinates, one after the other.
+    fn shown(curve: Curve, coordinates: &[u8], number: Option<&Vec<u8>>) -> Value {
+        let (x, y) = coordinates.split_at(curve.number_bytes());
+        let mut jwk = json!({ "kty": "EC", "crv": curve.name(), "x": shown(x), "y": shown(y) });
+        if let Some(number) = number {
+            jwk["d"] = json!(shown(number));
+        }
+        jwk
+    }
 }

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
-use super::{CryptoError, CryptoKey, Curve, KeyAlgorithm};
+use super::{CryptoError, CryptoKey, KeyAlgorithm};
 
 /// A field that is base64url; empty where it is not there.
 pub(super) fn bytes_of(jwk: &Value, name: &str) -> Result<Vec<u8>, CryptoError> {
@@ -49,43 +49,4 @@ pub(crate) fn symmetric_jwk(key: &CryptoKey) -> Result<Value, CryptoError> {
     Ok(json!({
         "k": shown(secret), "kty": "oct", "ext": key.is_extractable, "key_ops": key.usages, "alg": algorithm,
     }))
-}
-
-/// What the JSON of a key of an elliptic curve says.
-pub(super) struct EcJwk {
-    pub(super) curve: Curve,
-    pub(super) x: Vec<u8>,
-    pub(super) y: Vec<u8>,
-    /// Of a private key.
-    pub(super) number: Option<Vec<u8>>,
-}
-
-pub(super) fn ec_of_jwk(jwk: &Value) -> Result<EcJwk, CryptoError> {
-    require_kind(jwk, "EC", "EC")?;
-    let name = jwk["crv"].as_str().unwrap_or_default();
-    let curve = Curve::from_name(name).ok_or_else(|| {
-        CryptoError::data(format!("failed to parse elliptic curve: invalid elliptic curve {name}"))
-    })?;
-    let coordinate = |name: &str| match bytes_of(jwk, name) {
-        Ok(bytes) if bytes.is_empty() => {
-            let name = name.to_uppercase();
-            Err(CryptoError::data(format!("invalid EC JWK key: coordinate {name} is required")))
-        }
-        bytes => bytes,
-    };
-    let number = bytes_of(jwk, "d")?;
-    let number = (!number.is_empty()).then_some(number);
-    Ok(EcJwk { curve, x: coordinate("x")?, y: coordinate("y")?, number })
-}
-
-impl EcJwk {
-    /// The JSON of a key with these coordinates, one after the other.
-    pub(super) fn shown(curve: Curve, coordinates: &[u8], number: Option<&Vec<u8>>) -> Value {
-        let (x, y) = coordinates.split_at(curve.number_bytes());
-        let mut jwk = json!({ "kty": "EC", "crv": curve.name(), "x": shown(x), "y": shown(y) });
-        if let Some(number) = number {
-            jwk["d"] = json!(shown(number));
-        }
-        jwk
-    }
 }

@@ -38,7 +38,7 @@ mod tests {
     #[test]
     fn flags_lose_their_truth_values() {
         let flag = Arg::new("quiet").long("quiet").action(ArgAction::SetTrue);
-        let command = Command::new("run").arg(flag).arg(Arg::new("tag").long("tag"));
+        let command = Command::default().arg(flag).arg(Arg::new("tag").long("tag"));
         for (given, read) in [
             ("--quiet", "--quiet"),
             ("--quiet=true", "--quiet"),
