@@ -196,7 +196,10 @@ impl ReadyRun {
     ) -> CommandResult<BegunRun> {
         let ReadyRun { program, watchers, behaviour, source, more, .. } = self;
         let (workload, loops) = (program.workload(), request.all_loops());
-        let live = (request.progress == Progress::Shown).then(|| Live::new(workload, loops, &control));
+        let live = match request.progress {
+            Progress::Quiet => None,
+            shown => Some(Live::new(workload, loops, &control, shown)),
+        };
         let stop_watch = StopWatch::new(workload, loops, control.clone());
         let readers = TickReaders { live, stop_watch, more };
         let recording = Recording::begin(undated, clock, request, readers)?; // 3

@@ -11,6 +11,7 @@ use evidence::{Notice, NoticeKind, Observed, RunEnd, TerminalText, Tick};
 use workload::Workload;
 
 use crate::marks::Marker;
+use crate::run_request::Progress;
 use crate::screen::{self, Stream};
 use display::Display;
 
@@ -19,8 +20,8 @@ const LINE_EVERY_S: u32 = 5;
 
 /// What is drawn on standard error.
 enum Canvas {
-    /// Lines, one after the other, for a file or a pipe.
-    Log { last_s: u32 },
+    /// Lines, one after the other, for a file or a pipe, each after the letter of its run where there are two.
+    Log { last_s: u32, letter: Option<char> },
     /// One line, drawn over itself, on a terminal of which no keys can be read.
     Line,
     /// The whole screen; none once it is left.
@@ -41,15 +42,18 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// Of a run with so many loops that `control` stops.
-    pub(crate) fn new(workload: &Workload, loops: u16, control: &Control) -> Live {
+    /// Of a run with so many loops that `control` stops; `progress` says whether it is one of two.
+    pub(crate) fn new(workload: &Workload, loops: u16, control: &Control, progress: Progress) -> Live {
         let style = if std::env::var_os("NO_COLOR").is_none() { Style::Colour } else { Style::Plain };
         let view = LiveView::new(workload, loops);
         if screen::is_drawable() {
             // The first figures come when a second is over.
             let _ = screen::draw(TerminalText::default().line("the load begins"));
         }
-        let canvas = Canvas::new(workload, loops, style, control);
+        let mut canvas = Canvas::new(workload, loops, style, control);
+        if let (Canvas::Log { letter, .. }, Progress::OneOfTwo(of)) = (&mut canvas, progress) {
+            *letter = Some(of);
+        }
         Live { view, canvas, style, control: control.clone(), drawn_s: 0, notices: Vec::new() }
     }
 
@@ -73,13 +77,17 @@ impl Live {
                 Ok(())
             }
             Canvas::Line => screen::draw(&self.view.line(self.style, Stream::Error.width())),
-            Canvas::Log { last_s } => {
+            Canvas::Log { last_s, letter } => {
                 let now_s = self.view.now().elapsed_s;
                 if now_s < *last_s + LINE_EVERY_S {
                     return Ok(());
                 }
                 *last_s = now_s;
-                screen::print(&self.view.line(Style::Plain, Stream::Error.width()))
+                let mut line = TerminalText::default();
+                if let Some(letter) = letter {
+                    line.piece("", &format!("{letter} · "));
+                }
+                screen::print(line.append(&self.view.line(Style::Plain, Stream::Error.width())))
             }
         }
     }
@@ -89,7 +97,7 @@ impl Canvas {
     fn new(workload: &Workload, loops: u16, style: Style, control: &Control) -> Canvas {
         let display = || Display::start(workload, loops, style, control).ok();
         match screen::is_drawable() {
-            false => Canvas::Log { last_s: 0 },
+            false => Canvas::Log { last_s: 0, letter: None },
             true => match screen::full::is_possible().then(display).flatten() {
                 Some(display) => Canvas::Screen(Some(display)),
                 None => Canvas::Line,

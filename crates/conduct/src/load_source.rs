@@ -88,7 +88,7 @@ fn wait_for_virtual_users(loops: &Loops, progress: Progress) {
     let began = Instant::now();
     let mut was_shown = false;
     while !loops.wait(SHOWN_EVERY) {
-        if progress == Progress::Shown {
+        if progress != Progress::Quiet {
             let (made, to_make) = loops.vus_ready();
             screen::note(format_args!("virtual users created: {made} of {to_make}"));
             was_shown = true;

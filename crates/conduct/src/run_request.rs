@@ -11,6 +11,7 @@ use export::Protocol;
 use crate::failure::CommandResult;
 use crate::live_page::LivePage;
 use crate::run_file::RunFilePolicy;
+use crate::screen;
 use crate::writable;
 
 /// The run file, progress display and settings of one run, whatever load it offers.
@@ -105,6 +106,8 @@ pub fn overwrite(force: bool) -> Overwrite {
 pub enum Progress {
     /// It is drawn.
     Shown,
+    /// The same of one of two runs at the same moment, by its letter: each of its lines begins with it.
+    OneOfTwo(char),
     Quiet,
 }
 
@@ -112,5 +115,14 @@ impl Progress {
     /// Shown, unless it is to be quiet.
     pub fn unless(is_quiet: bool) -> Progress {
         if is_quiet { Progress::Quiet } else { Progress::Shown }
+    }
+
+    /// Of two runs at the same moment: lines of both, and where something can be drawn on, only the first's.
+    pub fn of_two(self, letters: [char; 2]) -> [Progress; 2] {
+        match self {
+            Progress::Quiet => [Progress::Quiet; 2],
+            _ if screen::is_drawable() => [self, Progress::Quiet],
+            _ => letters.map(Progress::OneOfTwo),
+        }
     }
 }

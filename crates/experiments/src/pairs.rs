@@ -252,6 +252,7 @@ impl Design for Pairs {
             load,
             name: format!("pair-{pair:02}-{letter}"),
             shown: format!("arm {letter} of pair {pair}"),
+            letter: letter.to_ascii_uppercase(),
             title,
             rest: Duration::ZERO,
         })

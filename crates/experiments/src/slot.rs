@@ -38,6 +38,8 @@ pub struct SlotPlan {
     pub name: String,
     /// What it is called in messages.
     pub shown: String,
+    /// The letter of its arm; a search has one.
+    pub letter: char,
     /// What is said before it.
     pub title: String,
     /// The pause after it, of what runs already.
@@ -182,9 +184,9 @@ impl RunMaker<'_> {
 
     fn load_together(&self, plans: [&SlotPlan; 2]) -> Result<[MadeRun; 2], NotBegun> {
         let files = plans.map(|plan| self.file(plan));
-        // One display is enough, and the progress of both is the same.
-        let first = self.request(&files[0], self.progress);
-        let second = self.request(&files[1], Progress::Quiet);
+        let [of_first, of_second] = self.progress.of_two(plans.map(|plan| plan.letter));
+        let first = self.request(&files[0], of_first);
+        let second = self.request(&files[1], of_second);
         let both = [prepared(plans[0], &first)?, prepared(plans[1], &second)?];
         let [first, second] = offer_together(self.listener, both, [&first, &second])?;
         Ok([self.sealed(first)?, self.sealed(second)?])

@@ -51,6 +51,7 @@ impl Probe<'_> {
         let search = &self.experiment.search;
         let length = length(search, self.resolved.step_s, stage);
         Ok(SlotPlan {
+            letter: 'A',
             arm: self.arm(),
             load: self.load()?,
             name: format!("probe-{number:03}"),

@@ -280,3 +280,12 @@ fn windows_of_varied_load_have_less_and_more_as_often() {
     loads.sort_unstable();
     assert_eq!(loads, [90, 90, 90, 110, 110, 110]);
 }
+
+#[test]
+fn lines_of_progress_say_which_version_they_are_about() {
+    let targets = [0; 2].map(|_| testbed::http(Behaviour::ok()).unwrap());
+    let [a, b] = targets.each_ref().map(|target| format!("http://{}/list", target.addr()));
+    let ran =
+        TestFolder::new("").plimsoll(&["ab", &a, &b, "--slot", "6s", "--looks", "5", "--gate", "p50(get)"]);
+    ran.stderr_contains(&["\nA · 0:05 / 0:06 · ", "\nB · 0:05 / 0:06 · "]);
+}
