@@ -255,7 +255,11 @@ pub(crate) fn is_script(argument: &Path) -> bool {
     }
     match argument.extension().and_then(|ending| ending.to_str()) {
         Some(ending) => SCRIPT_ENDINGS.contains(&ending),
-        None => std::fs::read_to_string(argument).is_ok_and(|text| exports_something(&text)),
+        // A device or a pipe may never end.
+        None if argument.is_file() => {
+            std::fs::read_to_string(argument).is_ok_and(|text| exports_something(&text))
+        }
+        None => false,
     }
 }
 
