@@ -36,6 +36,8 @@ fn take_back_early_pass(claim: &mut Claim) {
 fn claim(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, findings: &[Finding]) -> Claim {
     let mut verdict = measured.verdict();
     let mut reasons = vec![observation(facts, measured)];
+    let open = measured.observed.share.as_ref().and_then(sentence::of_generator);
+    reasons.extend(open.map(Reason::Statement));
     for (finding, effect) in findings.iter().filter_map(|f| Some((f, f.effect_on(measured.name())?))) {
         reasons.push(Reason::from_finding(finding, effect));
         // What has no verdict has none to lose.

@@ -58,13 +58,14 @@ pub fn judge(run: &dyn Run, workload: &Workload, provenance: Provenance) -> Resu
     Ok(judgement(&facts::Facts::read(run, workload, provenance)?))
 }
 
-/// Whether a run whose verdict is FAIL would be so whatever was asked: no request of its load succeeded, or every iteration of its
-/// script threw.
+/// Whether a run whose verdict is FAIL would be so whatever was asked: no request of its load succeeded, none of its script could be
+/// sent, or every iteration threw.
 ///
 /// # Errors
 /// [`JudgeError::Read`] when the evidence cannot be read.
 pub fn has_no_success(run: &dyn Run, workload: &Workload) -> Result<bool, JudgeError> {
-    Ok(verdict::nothing_succeeded(&figures::Figures::fold(run, workload)?).is_some())
+    let figures = figures::Figures::fold(run, workload)?;
+    Ok(verdict::nothing_succeeded(&figures).is_some() || measure::unsent_requests(run, &figures)?.is_some())
 }
 
 /// What there is so far of a run under way does to its objectives, by name.

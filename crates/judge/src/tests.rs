@@ -442,6 +442,11 @@ fn a_phase_of_zero_length_does_not_pass() {
 fn a_low_vu_limit_is_a_caution_for_times_alone() {
     let mut test_run = sound();
     test_run.workload.scenarios[0].max_vus = 600;
+    test_run.run.add(
+        &evidence::Key::of(evidence::Metric::DroppedCap).scenario("play").phase("steady").endpoint("list"),
+        30,
+        1,
+    );
     let has_caution = test_run.judge().claims.into_iter().map(|c| {
         c.reasons.iter().any(|r| matches!(r, evidence::Reason::Finding { rule: evidence::RuleId::L2, .. }))
     });

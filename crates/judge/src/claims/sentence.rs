@@ -227,6 +227,31 @@ fn perturbed(share: &ShareMeasurement) -> Option<String> {
     }
 }
 
+/// Why a share is not valid that its observed times would decide, and what to do about it; none of any other.
+pub(super) fn of_generator(share: &ShareMeasurement) -> Option<String> {
+    if share.decision.answer != ShareAnswer::UndecidedByGenerator {
+        return None;
+    }
+    let observed = if share.decision.share > share.question.allowed { "violated" } else { "met" };
+    let causes: Vec<String> = share
+        .widened_by
+        .iter()
+        .map(|widening| format!("{} {}", brief::count(widening.arrivals), widening.cause.words()))
+        .collect();
+    let others = if causes.is_empty() { "the rest".to_owned() } else { causes.join(", ") };
+    let largest = share.widened_by.iter().max_by_key(|widening| widening.arrivals);
+    let next = match largest.map(|widening| widening.cause) {
+        Some(WideningCause::DroppedCap) => "Raise `max_vus` (`-c` of a command)",
+        Some(WideningCause::Cut) => "Let the run come to its end",
+        Some(WideningCause::FailedInMetric) => "Find out why requests fail",
+        _ => "Give the generator a free core, or a machine without other load",
+    };
+    Some(format!(
+        "Not valid: by the requests that were observed it is {observed}, and those of which the target's own time is \
+         not known could reverse that ({others}). {next}, and run again."
+    ))
+}
+
 /// Whether more than a few arrivals were perturbed, so that a pass assumes [`ASSUMPTION`].
 pub(super) fn assumes(share: &ShareMeasurement) -> bool {
     share.perturbed as f64 > MANY_PERTURBED * share.question.counts.arrivals as f64

@@ -17,7 +17,7 @@ pub(crate) const RULE: Rule = Rule {
             the 1 % of L1, were dropped because the generator was late. This is inconclusive; a caution where the processors of \
             every target, and its pools, were observed below 70 % (a pool by `…_in_use` beside `…_limit`, \
             `…_max` or `…_size`). For each open scenario: a VU limit below peak rate × longest time limit is \
-            a caution. Arrivals dropped in a phase in which other work took the processor are part of S9's \
+            a caution where arrivals were dropped at it. Arrivals dropped in a phase in which other work took the processor are part of S9's \
             finding.",
     affects: "dropped arrivals: every objective on requests of that scenario and phase, but a violated one stays \
               violated; a low VU limit: objectives on times of that scenario",
@@ -36,7 +36,9 @@ pub(crate) const LATE_CAUTION: f64 = 0.001;
 
 fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let dropped = facts.figures.scenario_phases.iter().filter_map(|row| dropped(facts, row));
-    dropped.chain(facts.workload.scenarios.iter().filter_map(low_vu_limit)).collect()
+    dropped
+        .chain(facts.workload.scenarios.iter().filter_map(|scenario| low_vu_limit(facts, scenario)))
+        .collect()
 }
 
 fn dropped(facts: &Facts<'_>, row: &ScenarioPhase) -> Option<Finding> {
@@ -83,14 +85,20 @@ fn worst_worker<'f>(facts: &'f Facts<'_>, row: &ScenarioPhase) -> Option<(&'f Wo
     facts.workers.all.iter().map(share).max_by(|one, other| one.1.total_cmp(&other.1))
 }
 
-fn low_vu_limit(scenario: &Scenario) -> Option<Finding> {
+fn low_vu_limit(facts: &Facts<'_>, scenario: &Scenario) -> Option<Finding> {
     let longest = scenario.steps().map(|step| step.timeout).max().filter(|_| scenario.executor.is_open())?;
     let needed = scenario.executor.peak_rate() * longest.as_secs_f64();
     if f64::from(scenario.max_vus) >= needed {
         return None;
     }
+    let rows = facts.figures.scenario_phases.iter().filter(|row| *row.key.scenario == *scenario.name);
+    let is_reached = rows.map(|row| row.dropped_vu_limit + row.dropped_unknown).sum::<u64>() > 0;
+    let (severity, consequence) = match is_reached {
+        true => (Severity::Caution, "the VU limit hides the longest waits"),
+        false => (Severity::Info, "a target that hangs would reach the VU limit, which this one did not"),
+    };
     let what = format!(
-        "`{}` may have {}; {} with a time limit of {} can need {}: the VU limit hides the longest waits.",
+        "`{}` may have {}; {} with a time limit of {} can need {}: {consequence}.",
         scenario.name,
         brief::counted(u64::from(scenario.max_vus), "virtual user"),
         brief::rate(scenario.executor.peak_rate()),
@@ -99,7 +107,7 @@ fn low_vu_limit(scenario: &Scenario) -> Option<Finding> {
     );
     let figures = [("max_vus", f64::from(scenario.max_vus), "1"), ("threshold", needed, "1")];
     let scope = evidence::Scope { scenario: Some(scenario.name.clone()), ..Default::default() };
-    Some(with_figures(RULE.finding(Severity::Caution, scope, what), &figures))
+    Some(with_figures(RULE.finding(severity, scope, what), &figures))
 }
 
 #[cfg(test)]
@@ -141,6 +149,12 @@ mod tests {
     fn a_low_vu_limit_hides_the_longest_waits() {
         let mut test_run = TestRun::new().offer("steady", "list", Load::ok(100));
         test_run.workload.scenarios[0].max_vus = 600;
+        insta::assert_snapshot!(test_run.findings(super::check), @r"
+    info [play] `play` may have 600 virtual users; 85.71/s with a time limit of 10 s can need 858: a target that hangs would reach the VU limit, which this one did not.
+      max_vus Some(600.0) 1, threshold Some(857.1428571428571) 1
+    ");
+        let key = Key::of(Metric::DroppedCap).scenario("play").phase("steady").endpoint("list");
+        test_run.run.add(&key, 30, 1);
         insta::assert_snapshot!(test_run.findings(super::check), @r#"
         caution [play] `play` may have 600 virtual users; 85.71/s with a time limit of 10 s can need 858: the VU limit hides the longest waits.
           max_vus Some(600.0) 1, threshold Some(857.1428571428571) 1

@@ -171,9 +171,6 @@ fn the_ledger_names_wrong_resources_much_less_often_than_the_highest_use_does() 
         highest.add(highest_use(&windows, 0.0), case.limit);
         nine_tenths.add(highest_use(&windows, 0.9), case.limit);
     }
-    println!(
-        "ledger {ledger:?}, observed {observed:?}, hidden {hidden:?}, highest {highest:?}, 90 % {nine_tenths:?}"
-    );
     assert!(ledger.wrong_share() < 0.02, "{ledger:?}");
     assert!(hidden.wrong_share() < 0.05, "a limit that was not observed: {hidden:?}");
     assert!(highest.wrong_share() > 4.0 * ledger.wrong_share(), "{highest:?} against {ledger:?}");
