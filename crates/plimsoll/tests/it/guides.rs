@@ -36,7 +36,7 @@ fn the_first_plan_of_the_reference_has_twelve_lines_and_runs() {
     let run =
         ["run", "plan.toml", "--quiet", "--time-scale", "0.02", "--inconclusive", "warn", "--no-precheck"];
     folder.plimsoll(&run).exits_with(0);
-    assert_eq!(target.requests(), 60);
+    assert_eq!(target.requests(), 120);
 }
 
 #[test]

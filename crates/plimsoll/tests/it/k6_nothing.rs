@@ -102,7 +102,7 @@ fn iterations_that_threw_and_that_were_interrupted_are_counted() {
         export function long() { sleep(3600); }";
     let (folder, ran) = run_at(DEAD, script, &[]);
     ran.exits_with(0).stdout_contains(&[
-        "5 iterations came to their end; 2 of them threw; 2 were interrupted.",
+        "5 iterations came to an end; 2 of them threw; 2 were interrupted.",
         "2 of 5 iterations threw (40 %): 2 × Error: odd.",
     ]);
     let thrown = json!([{ "what": "Error: odd", "count": 2 }]);
