@@ -56,8 +56,10 @@ impl Listening {
         let listener = TcpListener::bind(address)?;
         let own = listener.local_addr()?;
         if secret.token().is_some() && !own.ip().is_loopback() {
-            let why =
-                format!("{own} can be reached from other machines: a worker listens there only with keys");
+            let why = format!(
+                "{own} can be reached from other machines: a worker listens there only with keys, which `plimsoll worker \
+                         --make-keys run.pem` writes: `--keys run.pem` here, `--worker-keys run.pem` at the run"
+            );
             return Err(ClusterError::Refused(why));
         }
         Ok(Listening { listener, secret, version: version.to_owned() })

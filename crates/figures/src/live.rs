@@ -33,6 +33,7 @@ pub struct LiveFigures {
     ok: u64,
     failed: u64,
     dropped: u64,
+    disturbed: u64,
     /// By scenario and phase: arrivals due, and those that the generator dropped because it was late.
     arrivals: BTreeMap<(Name, Name), [u64; 2]>,
     /// Failures since the start, in the order in which each outcome first occurred.
@@ -98,6 +99,8 @@ pub struct LiveNumbers {
     pub completed: u64,
     /// Arrivals dropped since the start.
     pub dropped: u64,
+    /// Requests that were in flight while the generator stalled, since the start.
+    pub disturbed: u64,
     /// 95th percentile of response times of successes.
     pub p95_ms: Option<f64>,
     /// Failures since the start by outcome, the most frequent first.
@@ -123,6 +126,7 @@ impl LiveFigures {
             ok: 0,
             failed: 0,
             dropped: 0,
+            disturbed: 0,
             arrivals: BTreeMap::new(),
             failures: Vec::new(),
             iterations: 0,
@@ -151,6 +155,9 @@ impl LiveFigures {
         self.loops.insert(tick.instance, progress);
         for (id, histogram) in tick.histograms() {
             let Some(key) = self.keys.get(&LoopKey { instance: tick.instance, id }) else { continue };
+            if key.metric == Metric::PerturbedResponseTime {
+                self.disturbed += histogram.count();
+            }
             let outcome = key.outcome.unwrap_or(Outcome::Ok);
             if key.metric == Metric::ResponseTime && (outcome == Outcome::Ok || outcome.is_failure()) {
                 if let Some(table) = &mut self.endpoints {
@@ -260,6 +267,7 @@ impl LiveFigures {
             failed: self.failed,
             completed: self.ok + self.failed,
             dropped: self.dropped,
+            disturbed: self.disturbed,
             p95_ms: response.quantile(0.95).finite_us().map(|us| us / 1_000.0),
             failures,
             iterations: self.planned_iterations.map(|planned| (self.iterations, planned)),

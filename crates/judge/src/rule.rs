@@ -8,7 +8,8 @@ use crate::facts::Facts;
 use crate::pair::Pair;
 
 /// Which claims most rules of pairs affect, in words.
-pub(crate) const DIFFERENCES: &str = "only comparisons: differences between runs, within its scope";
+pub(crate) const DIFFERENCES: &str =
+    "only comparisons: differences between runs, in the phase, scenario and endpoint of the finding";
 
 /// One validity rule.
 #[derive(Debug, Clone, Copy)]

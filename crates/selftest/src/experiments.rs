@@ -164,6 +164,7 @@ fn promised(promise: Promise) -> (&'static str, String) {
         Promise::AlarmsAtMost(most) => ("false alarms", format!("≤ {}", percent(most))),
         Promise::FoundAtLeast(least) => ("found", format!("≥ {}", percent(least))),
         Promise::MissedAtMost(most) => ("called none", format!("≤ {}", percent(most))),
+        Promise::ClearedAtLeast(0.0) => ("shown to be none", "–".to_owned()),
         Promise::ClearedAtLeast(least) => ("shown to be none", format!("≥ {}", percent(least))),
     }
 }

@@ -13,9 +13,8 @@ pub(crate) const RULE: Rule = Rule {
     title: "closed-loop-or-capped",
     severity: Severity::Invalid,
     tests: "A closed model; or at least 99 % of the VU limit in use for at least 1 % of a phase; or \
-            completed iterations a second × mean iteration time at 90 % of the VU limit or more. In a closed \
-            model objectives on goodput and throughput are invalid, and a note says for how many virtual \
-            users the others hold. Reaching the limit is a caution: objectives are decided with the range of \
+            completed iterations a second × mean iteration time is 90 % of the VU limit or more. In a closed \
+            model objectives on goodput and throughput are invalid, and a note says for which number of virtual users the other objectives hold. Reaching the limit is a caution: objectives are decided with the range of \
             times that the dropped arrivals could have had.",
     affects: "objectives on a rate of a closed scenario; its other objectives hold for its number of virtual \
               users. A limit that was reached refuses differences between runs",

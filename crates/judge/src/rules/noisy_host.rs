@@ -29,9 +29,7 @@ pub(crate) const RULE: Rule = Rule {
             of any 10 s. In one run each is a caution. In a comparison it is a caution if both runs show it, \
             inconclusive if only one does, and unknown if a machine was not observed. Steps of the system clock \
             change no time: times are from a monotonic clock.",
-    affects: "objectives on times, with a caution: they are decided with the range of times that the \
-              disturbed arrivals could have had; with late drops or a busy loop, what L2 and L3 affect; \
-              differences between runs",
+    affects: "objectives on times: a caution, and the range of times that disturbed arrivals could have had decides them; where L2 or L3 apply too, what they affect; differences between runs",
     why: "Other work on the machine delays the generator and the target, in one run and not in the next.",
     next: "Nothing is needed for objectives that are decided. For the others, on your own machine: stop \
            other work, pin the generator and the target to dedicated processors, or run the generator on \

@@ -19,7 +19,7 @@ pub(crate) const RULE: Rule = Rule {
     title: "not-steady",
     severity: Severity::Inconclusive,
     tests: "Whether an endpoint reaches a steady state, where T1 looks for one. It does not if one of T1's series \
-            drifts (by 5 % over its steady part, of which at least 2 % is significant), changes its level in the \
+            drifts (by 5 % or more over its steady part, and by at least 2 % at the near end of the interval), changes its level in the \
             second half of the phase, or oscillates. It does not, either, if in any 5 s the share of failed requests \
             is 5 percentage points higher than over the steady part. If slow cycles or wandering noise leave too few \
             independent batches to know, that is a caution. A comparison also reports which phases are too short \

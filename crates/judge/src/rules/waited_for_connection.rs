@@ -17,8 +17,7 @@ pub(crate) const RULE: Rule = Rule {
             reached, that is invalid; otherwise, and where the plan or the target set the limit, a caution.",
     affects: "objectives on times of that endpoint and phase",
     why: "The wait is part of the response time, but the target did not cause it: it had not received the request.",
-    next: "Raise the target's `connections`, or the target's own limit on streams; if the wait is meant, such as that \
-           for a client's pool of fixed size, read the service time beside the response time.",
+    next: "Raise the target's `connections`, or the target's own limit on streams; if the wait is intended, such as in a model of a client's pool of fixed size, compare the service time with the response time.",
     affected: AffectedClaims::Times,
     check: Check::Run(check),
 };

@@ -95,7 +95,7 @@ fn metrics_among(
 ) -> Result<Vec<GateMetric>, String> {
     let metric = |text: &String| -> Result<GateMetric, String> {
         let quantity = objective::parse_quantity(text, &|name| known.is_endpoint(name));
-        let quantity = quantity.map_err(|error| error.to_string())?;
+        let quantity = quantity.map_err(|error| format!("`{text}`: {}", error.message))?;
         match wrong_names(known, &quantity).into_iter().next() {
             Some(wrong) => Err(format!("{text}: {wrong}")),
             None => Ok(GateMetric::new(text, text, quantity)),

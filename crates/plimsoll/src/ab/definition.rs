@@ -64,7 +64,7 @@ pub(crate) fn read(arguments: &AbArguments, drafts: &Path) -> CommandResult<Expe
     if !arguments.gate.is_empty() {
         let workload = plan(&experiment.plan)?;
         experiment.metrics = metrics_for(&workload, &arguments.gate)
-            .map_err(|wrong| Failure::usage(anyhow!("--gate {wrong}")))?;
+            .map_err(|wrong| Failure::usage(anyhow!("--gate: {wrong}")))?;
     }
     if arguments.bisect {
         let is_usual = |metric: &&mut GateMetric| metric.quantity.is_share() && metric.margin == USUAL_SHARE;
@@ -112,7 +112,7 @@ pub(crate) fn of_calibration(arguments: &CalibrateArguments) -> CommandResult<Ex
     design.budget = None;
     if !gate.is_empty() {
         experiment.metrics = metrics_for(&plan(&experiment.plan)?, gate)
-            .map_err(|wrong| Failure::usage(anyhow!("--gate {wrong}")))?;
+            .map_err(|wrong| Failure::usage(anyhow!("--gate: {wrong}")))?;
     }
     Ok(experiment)
 }

@@ -166,8 +166,9 @@ fn ad_hoc(verb: &str, option: &str, value: Option<&str>) -> Option<String> {
             Some(format!("`-q` is --quiet, as in every command; a rate is `-r {}`", visible(value)))
         }
         "-d" if is_number(value) || units::duration(value).is_ok() => Some(format!(
-            "`-d` is the body of the request; a duration is `-z {value}`. If it is the body: `--body {value}`, or \
-             `--data {value}` of a gRPC call"
+            "`-d` is the body of the request; a duration is `-z {value}{}`. If it is the body: `--body {value}`, or \
+             `--data {value}` of a gRPC call",
+            if is_bare(value) { "s" } else { "" }
         )),
         "-d" if is_http && value.starts_with('@') => Some(format!(
             "`-D {0}` reads the body from the file; `--body '{1}'` sends this text",
@@ -404,21 +405,16 @@ mod tests {
         let names = |table: &[(&'static str, &str)]| -> Vec<&'static str> {
             table.iter().map(|(option, _)| *option).collect()
         };
-        for (verb, options) in [
+        let of_tools = [
             ("http", [names(&AD_HOC), names(&HTTP_ALONE), of_lists(&NOT_NEEDED)].concat()),
             ("grpc", [names(&AD_HOC), names(&GRPC_ALONE), of_lists(&NOT_NEEDED)].concat()),
             ("run", of_lists(&IN_PLANS)),
-            ("report", OF_OTHER_VERBS[0].1.to_vec()),
-            ("report", OF_OTHER_VERBS[1].1.to_vec()),
-            ("compare", [OF_OTHER_VERBS[0].1, OF_OTHER_VERBS[1].1].concat()),
-            ("import", OF_OTHER_VERBS[0].1.to_vec()),
-            ("check", OF_OTHER_VERBS[2].1.to_vec()),
-            ("report", [3, 4, 5].map(|at| OF_OTHER_VERBS[at].1).concat()),
-            ("compare", [4, 6, 7].map(|at| OF_OTHER_VERBS[at].1).concat()),
-            ("export", [4, 7, 8].map(|at| OF_OTHER_VERBS[at].1).concat()),
-            ("quick", OF_OTHER_VERBS[9].1.to_vec()),
             (SCRIPT_VERB, of_lists(&IN_SCRIPTS)),
-        ] {
+        ];
+        let of_verbs = OF_OTHER_VERBS
+            .iter()
+            .flat_map(|(verbs, options, _)| verbs.iter().map(|verb| (*verb, options.to_vec())));
+        for (verb, options) in of_tools.into_iter().chain(of_verbs) {
             let clashing: Vec<_> = options.into_iter().filter(|option| has(verb, option)).collect();
             assert_eq!(clashing, [""; 0], "{verb}");
         }

@@ -196,7 +196,7 @@ fn a_killed_worker_is_on_the_screen_while_the_run_goes_on_and_the_judge_agrees()
     let killed = worker_pids(&session.folder.path().join("run.plimsoll"))[0];
     kill_process(killed, Signal::KILL).unwrap();
     session.until("the worker", |session| session.shows(" ✗ worker 1 (127.0.0.1:"));
-    session.until("what follows", |session| session.shows("the run will be INVALID (L1, W1)"));
+    session.until("what follows", |session| session.shows("no objective on this load can be met (L1, W1)"));
     session.press("q");
     session.until("the question", |session| session.shows("An incomplete run cannot pass."));
     session.press("x");

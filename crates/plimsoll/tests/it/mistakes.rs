@@ -46,6 +46,13 @@ const LINES: &[&[&str]] = &[
     &["new", "openapi.yml"],
     &["report", "run.plimsoll", "--chart"],
     &["report", "run.plimsoll", "--csv", "data"],
+    &["ab", URL, URL, "-r", "100"],
+    &["ab", URL, URL, "--gate", "p95 < 5%"],
+    &["capacity", URL, "--rate", "100"],
+    &["worker", "--port", "7400"],
+    &["leaks", ":9", "--duration", "3s"],
+    &["profile", "-http=:8080", "cpu.pb.gz"],
+    &["http", URL, "-d", "3"],
 ];
 
 #[test]
@@ -123,6 +130,27 @@ fn each_mistake_is_answered_with_the_next_step() {
 
     report run.plimsoll --csv data
     plimsoll: `report` has no option `--csv`: data is exported: `plimsoll export RUN`, with this option
+
+    ab http://127.0.0.1:1/ http://127.0.0.1:1/ -r 100
+    plimsoll: `ab` has no option `-r`: `--rate RATE` is the load of two URLs; a plan sets its own
+
+    ab http://127.0.0.1:1/ http://127.0.0.1:1/ --gate p95 < 5%
+    plimsoll: --gate: `p95 < 5%`: a `(` is missing; write it like `p95(list, phase = gameplay)`
+
+    capacity http://127.0.0.1:1/ --rate 100
+    plimsoll: `capacity` has no option `--rate`: it searches among loads: `--from 100 --to 1000`; a load that must hold is `--at-least LEVEL`
+
+    worker --port 7400
+    plimsoll: `worker` has no option `--port`: the address is `--listen 127.0.0.1:7400`; one that other machines reach needs `--keys FILE`
+
+    leaks :9 --duration 3s
+    plimsoll: `leaks` has no option `--duration`: `--for 30m` watches the targets so long
+
+    profile -http=:8080 cpu.pb.gz
+    plimsoll: `profile` has no option `-http`: `--flame FILE.html` draws it, and a browser opens that
+
+    http http://127.0.0.1:1/ -d 3
+    plimsoll: `-d` is the body of the request; a duration is `-z 3s`. If it is the body: `--body 3`, or `--data 3` of a gRPC call
     "#);
 }
 

@@ -103,7 +103,7 @@ fn a_flame_graph_against_a_baseline_is_coloured_by_the_difference() {
     folder.plimsoll(&arguments).exits_with(0);
     let page = folder.read("diff.html");
     assert!(page.contains("parse: 49.9 %, before 33.3 %: +16.7 points"), "{page}");
-    assert!(page.contains("store: 49.9 %, before 66.5 %: -16.6 points"), "{page}");
+    assert!(page.contains("store: 49.9 %, before 66.5 %: −16.6 points"), "{page}");
 }
 
 #[test]

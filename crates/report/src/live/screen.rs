@@ -275,7 +275,7 @@ impl Drawing<'_> {
         };
         part(endpoints, &|rows| self.endpoints(rows));
         part(objectives, &|rows| self.objectives(rows));
-        part(targets, &|rows| self.screen.targets.lines(rows, self.columns));
+        part(targets, &|rows| self.screen.targets.lines(self.now, rows, self.columns));
         part(failures, &|rows| self.failures(rows));
         part(heat_map, &|rows| self.heat_map(rows));
         part(shown_notes, &|rows| {

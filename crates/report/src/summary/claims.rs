@@ -123,6 +123,12 @@ impl ClaimSummary {
                 Reason::Finding { rule, effect, .. } if self.is_decided_by(*effect) => {
                     rules.push(rule.to_string());
                 }
+                // No share says why a rate is not shown to meet its bound.
+                Reason::Observation(text)
+                    if self.claim.rate.is_some() && self.claim.verdict != Verdict::Pass =>
+                {
+                    reasons.push(text.clone());
+                }
                 Reason::Observation(_) | Reason::Finding { .. } => {}
             }
         }

@@ -34,7 +34,12 @@ pub(super) fn of(run: &dyn Run, load_s: f64) -> Result<Vec<WorkerSummary>, ReadE
 /// How far apart the workers were, without naming one: `3 workers with 2 loops each; each began 166/s to 167/s, …`. None where there are
 /// none.
 pub(crate) fn spread(workers: &[WorkerSummary]) -> Option<String> {
-    let loops = workers.first()?.loops;
+    let loops = || workers.iter().map(|worker| worker.loops);
+    let loops = match (loops().min()?, loops().max()?) {
+        (1, 1) => "1 loop each".to_owned(),
+        (least, most) if least == most => format!("{most} loops each"),
+        (least, most) => format!("{least} to {most} loops"),
+    };
     let range = |of: fn(&WorkerLoad) -> Option<f64>, shown: &dyn Fn(f64) -> String| {
         let values = || workers.iter().filter_map(|worker| of(&worker.load));
         let (least, most) = (values().reduce(f64::min)?, values().reduce(f64::max)?);
@@ -52,10 +57,9 @@ pub(crate) fn spread(workers: &[WorkerSummary]) -> Option<String> {
         ("dropped late ", range(|load| Some(load.dropped_late as f64), &|n| number::count(n as u64))),
     ];
     let known = parts.into_iter().filter_map(|(name, range)| Some(format!("{name}{}", range?)));
-    let each = if loops == 1 { "1 loop".to_owned() } else { format!("{loops} loops") };
     let workers =
         if workers.len() == 1 { "1 worker".to_owned() } else { format!("{} workers", workers.len()) };
-    Some(format!("{workers} with {each} each; each {}", known.collect::<Vec<_>>().join(", ")))
+    Some(format!("{workers} with {loops}; each {}", known.collect::<Vec<_>>().join(", ")))
 }
 
 #[cfg(test)]
@@ -79,5 +83,7 @@ mod tests {
         assert_eq!(spread(&[]), None);
         let all = [worker(1, 100.0, 0), worker(2, 98.4, 3)];
         insta::assert_snapshot!(spread(&all).unwrap(), @"2 workers with 2 loops each; each began 98.4/s to 100/s, start lag p99 250 µs, stalled 0 %, dropped late 0 to 3");
+        let weighted = [WorkerSummary { loops: 1, ..worker(1, 10.0, 0) }, worker(2, 20.0, 0)];
+        assert!(spread(&weighted).unwrap().starts_with("2 workers with 1 to 2 loops; each began "));
     }
 }

@@ -284,13 +284,16 @@ fn a_worker_that_is_gone_is_said_at_the_top_with_what_follows() {
         ]
     );
     screen.set_load_missed(true);
-    assert_eq!(head(&screen)[1], "   its arrivals are dropped: the run will be INVALID (L1, W1)");
+    assert_eq!(
+        head(&screen)[1],
+        "   its arrivals are dropped: no objective on this load can be met (L1, W1)"
+    );
     screen.observe(&gone(2, 9));
     assert_eq!(
         head(&screen),
         [
             " ✗ worker 1 (127.0.0.1:7401) is gone since 0:07; worker 2 as well",
-            "   their arrivals are dropped: the run will be INVALID (L1, W1)"
+            "   their arrivals are dropped: no objective on this load can be met (L1, W1)"
         ]
     );
 }
@@ -357,4 +360,19 @@ fn endpoints_named_by_urls_of_one_origin_are_called_by_their_paths() {
     let text = drawn(&screen, (120, 40), ScreenChoice::default());
     assert!(text.contains("› /good ") && text.contains("› /flaky?x=1 "), "{text}");
     assert!(!text.contains("127.0.0.1"), "{text}");
+}
+
+#[test]
+fn requests_that_stalls_of_the_generator_disturbed_are_counted_beside_its_use() {
+    let mut screen = screen();
+    let drawn = |screen: &LiveScreen| drawn(screen, (200, 60), ScreenChoice::default());
+    assert!(!drawn(&screen).contains("stalls"));
+    let mut tick = tick(48);
+    let perturbed = KeyId(90);
+    let key = Key::of(Metric::PerturbedResponseTime).scenario("play").endpoint("list").phase("ramp");
+    tick.new_keys.push((perturbed, key.outcome(Outcome::Ok)));
+    (0..40).for_each(|_| tick.record_ns(perturbed, 3_000_000));
+    screen.take(&tick);
+    let text = drawn(&screen);
+    assert!(text.contains("its stalls disturbed 40 requests"), "{text}");
 }

@@ -154,7 +154,7 @@ pub(super) const IN_SCRIPTS: [(&[&str], &str); 6] = [
 ];
 
 /// Options that a verb has not, and what has them: verbs, options, what to write.
-pub(super) const OF_OTHER_VERBS: [(&[&str], &[&str], &str); 12] = [
+pub(super) const OF_OTHER_VERBS: [(&[&str], &[&str], &str); 28] = [
     (
         &["report", "compare", "import"],
         &["--output-format", "--out"],
@@ -202,6 +202,46 @@ pub(super) const OF_OTHER_VERBS: [(&[&str], &[&str], &str); 12] = [
         &["--json", "--html", "--md", "--junit"],
         "reports are written by `plimsoll report RUN`, with this option",
     ),
+    (&["export"], &["--prometheus", "--prom"], "Prometheus reads `--openmetrics FILE`"),
+    (&["report"], &["-f", "--summary-export"], "`--json FILE` writes the report as JSON"),
+    (&["ab"], &["-r", "--rps"], "`--rate RATE` is the load of two URLs; a plan sets its own"),
+    (&["ab"], &["--runs", "--repeats", "-n"], "`--looks 6,10` sets after how many pairs it is judged"),
+    (
+        &["ab"],
+        &["-z", "--duration", "--time"],
+        "`--slot DURATION` is the length of a run, `--budget DURATION` that of all",
+    ),
+    (
+        &["capacity"],
+        &["--rate", "-r", "--rps", "--vus", "-c"],
+        "it searches among loads: `--from 100 --to 1000`; a load that must hold is `--at-least LEVEL`",
+    ),
+    (&["capacity"], &["--max", "--max-rate", "--limit"], "the highest load that is tried is `--to LEVEL`"),
+    (&["capacity"], &["--min", "--start-rate"], "the lowest load that is tried is `--from LEVEL`"),
+    (
+        &["worker"],
+        &["--port", "-p", "--address", "--bind", "--host"],
+        "the address is `--listen 127.0.0.1:7400`; one that other machines reach needs `--keys FILE`",
+    ),
+    (
+        &["worker"],
+        &["--master", "--coordinator", "--master-host", "--join"],
+        "a worker waits: `plimsoll worker --listen ADDRESS:PORT` here, `plimsoll run PLAN --worker ADDRESS:PORT` at the coordinator",
+    ),
+    (
+        &["profile"],
+        &["-http", "-web", "-svg", "-pdf"],
+        "`--flame FILE.html` draws it, and a browser opens that",
+    ),
+    (&["profile"], &["-top", "-text"], "the table is its default, with `--top NUMBER` functions"),
+    (&["profile"], &["-diff_base", "-base"], "the profile to compare with is `--base FILE`"),
+    (&["leaks"], &["--duration", "-d", "-z", "--time"], "`--for 30m` watches the targets so long"),
+    (
+        &["leaks"],
+        &["--pid", "-p"],
+        "a target is its port, its process id or its container: `plimsoll leaks --for 30m :8000`",
+    ),
+    (&["leaks"], &["--threshold", "--limit"], "`--margin SHARE` is the growth an hour that must be excluded"),
     (
         &["quick"],
         &["-n", "-r", "-z", "-c", "--for", "--duration", "--rate"],

@@ -48,7 +48,7 @@ impl Drawing<'_> {
             (false, _) => "their virtual users are gone",
         };
         let judged = match self.screen.is_load_missed {
-            true => "the run will be INVALID (L1, W1)",
+            true => "no objective on this load can be met (L1, W1)",
             false => "no objective on this load can be met (W1)",
         };
         let mut consequence = TextLine::new();

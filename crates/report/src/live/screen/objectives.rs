@@ -47,7 +47,7 @@ impl Drawing<'_> {
 struct Shown {
     is_wide: bool,
     is_stopping: bool,
-    /// Whether the run would be invalid, which decides no objective.
+    /// Whether so many arrivals were not offered that no objective on the load can be met.
     is_load_missed: bool,
 }
 
@@ -153,7 +153,7 @@ fn urgency(stage: Stage) -> u8 {
 
 fn row(objective: &ObjectiveNow, widths: &Widths) -> TextLine {
     let (mark, tone) = match objective.stage {
-        _ if widths.shown.is_load_missed => ("?", Tone::Warn),
+        stage if widths.shown.is_load_missed && stage != Stage::Violated => ("?", Tone::Warn),
         Stage::Met | Stage::ValueOnly { holds: true } => ("✓", Tone::Good),
         Stage::Violated | Stage::ValueOnly { holds: false } => ("✗", Tone::Bad),
         Stage::Open { .. } | Stage::OpenEarly => ("?", Tone::Warn),
@@ -188,8 +188,9 @@ fn row(objective: &ObjectiveNow, widths: &Widths) -> TextLine {
 /// How far it is decided, and whether it ends the run.
 fn state(objective: &ObjectiveNow, shown: Shown) -> String {
     let words = match shown.is_load_missed {
-        true => "not valid: arrivals were not offered".to_owned(),
-        false => objective.stage.words(shown.is_stopping),
+        // What is violated stays so: fewer arrivals do not excuse it.
+        true if objective.stage != Stage::Violated => "cannot be met: arrivals were not offered".to_owned(),
+        _ => objective.stage.words(shown.is_stopping),
     };
     match objective.stop {
         Some(StopNow { failing_since_s: Some(since_s), not_before_s }) => {

@@ -8,6 +8,7 @@ use crate::document::terminal::line::{TextLine, Tone};
 use crate::live::lines::columns_up_to;
 use crate::number;
 use crate::text::fit;
+use figures::live::LiveNumbers;
 
 /// A series without a sample for more than this many seconds has no value.
 const STALE_S: u32 = 15;
@@ -19,6 +20,8 @@ const NAME: usize = 18;
 const SHOWN: [&str; 6] = ["cpu", "cgroup_cpu", "cgroup_throttled", "cgroup_cpu_limit", "cpus_allowed", "rss"];
 /// Above this share of what it may use a CPU is scarce.
 const SCARCE: f64 = 0.9;
+/// From this share of the requests on, those that stalls of the generator disturbed may leave objectives undecided.
+const MANY_DISTURBED: f64 = 0.01;
 
 /// The last samples of targets.
 #[derive(Debug, Clone, Default)]
@@ -65,9 +68,9 @@ impl Targets {
     }
 
     /// A line for each target, and one for the generator.
-    pub(super) fn lines(&self, rows: usize, columns: usize) -> Vec<TextLine> {
+    pub(super) fn lines(&self, now: &LiveNumbers, rows: usize, columns: usize) -> Vec<TextLine> {
         let targets = self.shown().map(|(name, target)| self.line(name, target, columns));
-        let generator = (!self.loops.is_empty()).then(|| self.generator());
+        let generator = (!self.loops.is_empty()).then(|| self.generator(now));
         let space = rows - usize::from(generator.is_some()).min(rows);
         let mut lines: Vec<TextLine> = targets.take(space).collect();
         let hidden = self.shown().count().saturating_sub(space);
@@ -108,7 +111,7 @@ impl Targets {
         line
     }
 
-    fn generator(&self) -> TextLine {
+    fn generator(&self, now: &LiveNumbers) -> TextLine {
         let mut line = titled(SeriesKey::GENERATOR);
         let own = self.by_name.get(SeriesKey::GENERATOR).and_then(|target| target.value("cpu", self.second));
         if let Some(cores) = own {
@@ -117,6 +120,14 @@ impl Targets {
         let busiest = self.loops.values().copied().fold(0.0, f64::max);
         let tone = if busiest > SCARCE { Tone::Bad } else { Tone::Normal };
         line.add(tone, &format!("busiest loop {}", number::whole_percent(busiest.min(1.0))));
+        if now.disturbed > 0 {
+            let many = now.disturbed as f64 > MANY_DISTURBED * now.completed as f64;
+            let requests = number::counted(now.disturbed, "request");
+            line.add(Tone::Dim, " · ").add(
+                if many { Tone::Warn } else { Tone::Normal },
+                &format!("its stalls disturbed {requests}"),
+            );
+        }
         line
     }
 }

@@ -221,8 +221,11 @@ fn foot(form: &mut Form, lines: &[&str], scenarios: &[&str]) {
                 }
             }
             "stalls" => {
+                let several = text
+                    .replace("request was in", "requests was in")
+                    .replace("requests was in", "requests were in");
                 let [perturbed, ended] =
-                    parts("{} of {} requests were in flight during a stall of the generator", &text);
+                    parts("{} of {} requests were in flight during a stall of the generator", &several);
                 form.show("generator/requests during stalls", perturbed);
                 form.show("all/ended", ended);
             }
