@@ -176,7 +176,9 @@ fn the_screen_is_taken_and_given_back_and_the_report_follows() {
     let mut session = Session::of(&target, 7, &[]);
     session.until_shown();
     assert!(!session.has_modes_of_before(), "keys come as they are pressed");
-    assert!(session.shows("p95(all) < 1s") && session.shows("q stop"), "{:#?}", session.lines());
+    session.until("the objective and the keys", |session| {
+        session.shows("p95(all) < 1s") && session.shows("q stop")
+    });
     let (left, code) = session.end();
     assert_eq!(code, Some(0), "{left:#?}");
     assert!(left.iter().any(|line| line.contains("PASS")), "{left:#?}");

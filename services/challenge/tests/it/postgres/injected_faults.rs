@@ -1,6 +1,7 @@
 //! The injected faults that apply only to PostgreSQL.
 
 use testkit::data::TestDatabase;
+use testkit::time::until;
 
 use crate::process::started;
 use crate::support::{Player, Publisher};
@@ -16,8 +17,10 @@ async fn counted(faults: &str, column: &str) -> i64 {
     for event in 0..10 {
         publisher.log_in("ann", &event.to_string()).await.unwrap();
     }
-    // PostgreSQL publishes the statistics of a connection when it ends.
+    // PostgreSQL publishes the statistics of a connection when it ends, a moment after its client did.
     assert!(process.terminate().success());
+    let connected = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'challenge'";
+    until("the connections of the service are gone", async || database.count(connected) == 0).await;
     database.count(&format!("SELECT {column} FROM pg_stat_user_tables WHERE relname = 'user_goal_progress'"))
 }
 
