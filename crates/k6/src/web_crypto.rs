@@ -131,7 +131,7 @@ impl CryptoKey {
     /// The bytes of a secret key.
     ///
     /// # Errors
-    /// That it is none.
+    /// The key is not a secret one.
     pub(crate) fn secret(&self) -> Result<&[u8], CryptoError> {
         match &self.material {
             Material::Secret(bytes) => Ok(bytes),

@@ -41,7 +41,7 @@ impl Pairs {
     }
 
     /// The number of the next pair among those in turn that confirm the others, from 1, where one more pair shall follow `pairs`; none
-    /// where it is no such pair.
+    /// where the next pair is another one.
     pub(super) fn confirming(&self, rules: &Rulebook<'_>, pairs: &[JudgedPair]) -> Option<u32> {
         let (together, in_turn) = parts(pairs);
         let is_its = self.is_confirmed() && self.end_of_looks(rules, together).is_some();

@@ -23,7 +23,7 @@ const BESIDE: f64 = 5.0;
 const FEWEST_PARTS: u64 = 8;
 
 /// How B's value of each metric differs from A's in the median of all seconds, or of longer parts where a second has too few requests:
-/// of logarithms. None of what is no quantile of times, and where there are too few requests.
+/// of logarithms. None of metrics that are not quantiles of times, and where there are too few requests.
 ///
 /// # Errors
 /// [`ReadError`] when the evidence of one cannot be read.

@@ -39,7 +39,7 @@ impl Confirmation {
         end: ExperimentEnd,
     ) -> Confirmation {
         let mut places = not_shown(first);
-        // Times are compared only where error rates are alike; last, because it is not what is asked.
+        // Times are compared only where error rates are equal, so these are measured too, after the metrics in question.
         let is_error_rate = |at: &usize| verdict::is_error_rate(&rules.metrics[*at].quantity);
         places.extend(
             (0..rules.metrics.len()).filter(is_error_rate).filter(|at| !not_shown(first).contains(at)),

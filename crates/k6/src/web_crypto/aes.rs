@@ -8,10 +8,8 @@ use aws_lc_rs::cipher::{
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use aws_lc_rs::iv::FixedLength;
 
-use super::jwk::secret_of_jwk;
-use super::{
-    CryptoError, CryptoKey, KeyAlgorithm, KeyData, Material, random_bytes, require_usages, unsupported_format,
-};
+use super::jwk::imported_secret;
+use super::{CryptoError, CryptoKey, KeyAlgorithm, KeyData, Material, random_bytes, require_usages};
 
 const BLOCK_BYTES: usize = 16;
 const NONCE_BYTES: usize = 12;
@@ -47,7 +45,7 @@ pub(crate) struct AesParams {
 /// A new key of so many bits.
 ///
 /// # Errors
-/// That there is no such key, or none with these usages.
+/// The length or a usage is not supported.
 pub(crate) fn generate_aes(
     name: &'static str,
     bits: i64,
@@ -67,7 +65,7 @@ pub(crate) fn generate_aes(
 /// A key from outside.
 ///
 /// # Errors
-/// That it is none.
+/// The key cannot be read, its length is not one of AES, or a usage is not supported.
 pub(crate) fn import_aes(
     data: KeyData,
     name: &'static str,
@@ -75,11 +73,7 @@ pub(crate) fn import_aes(
     usages: Vec<String>,
 ) -> Result<CryptoKey, CryptoError> {
     require_usages(&usages, &USAGES)?;
-    let secret = match data {
-        KeyData::Raw(bytes) => bytes,
-        KeyData::Jwk(jwk) => secret_of_jwk(&jwk)?,
-        other => return Err(unsupported_format(other.format())),
-    };
+    let secret = imported_secret(data)?;
     if ![16, 24, 32].contains(&secret.len()) {
         return Err(CryptoError::data(format!("invalid key length {} bytes", secret.len())));
     }

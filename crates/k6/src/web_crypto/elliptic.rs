@@ -190,7 +190,7 @@ pub(crate) fn generate_elliptic(
 /// A key from outside. As in k6 its curve is the one that it names itself; a point alone is of the curve that the script names.
 ///
 /// # Errors
-/// That it is none.
+/// The key cannot be read.
 pub(crate) fn import_elliptic(
     data: KeyData,
     name: &'static str,
@@ -269,7 +269,7 @@ pub(crate) fn export_elliptic(key: &CryptoKey, curve: Curve, format: &str) -> Re
 /// Sign data; both numbers, one after the other.
 ///
 /// # Errors
-/// That the key is no private one, or that the curve is not used with this digest.
+/// The key is not a private one, or its curve is not used with this digest.
 pub(crate) fn sign_ecdsa(key: &CryptoKey, hash: Hash, data: &[u8]) -> Result<Vec<u8>, CryptoError> {
     let (KeyAlgorithm::Elliptic { curve, .. }, Material::EcPrivate(private)) =
         (&key.algorithm, &key.material)
@@ -281,7 +281,7 @@ pub(crate) fn sign_ecdsa(key: &CryptoKey, hash: Hash, data: &[u8]) -> Result<Vec
 }
 
 /// # Errors
-/// That the key is no public one.
+/// The key is not a public one.
 pub(crate) fn verify_ecdsa(
     key: &CryptoKey,
     hash: Hash,

@@ -2,18 +2,15 @@
 
 use aws_lc_rs::hmac;
 
-use super::jwk::secret_of_jwk;
-use super::{
-    CryptoError, CryptoKey, Hash, KeyAlgorithm, KeyData, Material, random_bytes, require_usages,
-    unsupported_format,
-};
+use super::jwk::imported_secret;
+use super::{CryptoError, CryptoKey, Hash, KeyAlgorithm, KeyData, Material, random_bytes, require_usages};
 
 const USAGES: [&str; 2] = ["sign", "verify"];
 
 /// A new key of so many bits; of a block of the digest where that is not said.
 ///
 /// # Errors
-/// That there is no such key, or none with these usages.
+/// The length or a usage is not supported.
 pub(crate) fn generate_hmac(
     hash: Hash,
     bits: Option<i64>,
@@ -38,7 +35,7 @@ const MOST_BITS: usize = 1 << 20;
 /// A key from outside.
 ///
 /// # Errors
-/// That it is none, or none of so many bits.
+/// The key cannot be read, has another length, or a usage is not supported.
 pub(crate) fn import_hmac(
     data: KeyData,
     hash: Hash,
@@ -47,11 +44,7 @@ pub(crate) fn import_hmac(
     usages: Vec<String>,
 ) -> Result<CryptoKey, CryptoError> {
     require_usages(&usages, &USAGES)?;
-    let secret = match data {
-        KeyData::Raw(bytes) => bytes,
-        KeyData::Jwk(jwk) => secret_of_jwk(&jwk)?,
-        other => return Err(unsupported_format(other.format())),
-    };
+    let secret = imported_secret(data)?;
     if secret.is_empty() {
         return Err(CryptoError::data("key length cannot be 0"));
     }

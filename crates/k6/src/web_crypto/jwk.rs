@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
-use super::{CryptoError, CryptoKey, KeyAlgorithm};
+use super::{CryptoError, CryptoKey, KeyAlgorithm, KeyData, unsupported_format};
 
 /// A field that is base64url; empty where it is not there.
 pub(super) fn bytes_of(jwk: &Value, name: &str) -> Result<Vec<u8>, CryptoError> {
@@ -27,8 +27,19 @@ pub(super) fn require_kind(jwk: &Value, kind: &str, what: &str) -> Result<(), Cr
     }
 }
 
-/// The secret of a symmetric key.
-pub(super) fn secret_of_jwk(jwk: &Value) -> Result<Vec<u8>, CryptoError> {
+/// The secret of a symmetric key that is imported, as bytes or as JSON.
+///
+/// # Errors
+/// The key is damaged, or its format is not one of a symmetric key.
+pub(super) fn imported_secret(data: KeyData) -> Result<Vec<u8>, CryptoError> {
+    match data {
+        KeyData::Raw(bytes) => Ok(bytes),
+        KeyData::Jwk(jwk) => secret_of_jwk(&jwk),
+        other => Err(unsupported_format(other.format())),
+    }
+}
+
+fn secret_of_jwk(jwk: &Value) -> Result<Vec<u8>, CryptoError> {
     require_kind(jwk, "oct", "symmetric")?;
     if jwk["k"].as_str().unwrap_or_default().is_empty() {
         return Err(CryptoError::data("invalid symmetric JWK: key (k) is required"));
@@ -39,7 +50,7 @@ pub(super) fn secret_of_jwk(jwk: &Value) -> Result<Vec<u8>, CryptoError> {
 /// A symmetric key as JSON.
 ///
 /// # Errors
-/// That it is none.
+/// The key is not a symmetric one.
 pub(crate) fn symmetric_jwk(key: &CryptoKey) -> Result<Value, CryptoError> {
     let secret = key.secret()?;
     let algorithm = match &key.algorithm {

@@ -144,7 +144,7 @@ pub(crate) fn generate_rsa(
 /// A key from outside.
 ///
 /// # Errors
-/// That it is none.
+/// The key cannot be read.
 pub(crate) fn import_rsa(
     data: KeyData,
     name: &'static str,
@@ -260,7 +260,7 @@ fn require_salt(hash: Hash, padding: RsaPadding) -> Result<(), CryptoError> {
 }
 
 /// # Errors
-/// That the key is no private one, or that signatures are not made so.
+/// The key is not a private one, or it does not sign in this way.
 pub(crate) fn sign_rsa(key: &CryptoKey, padding: RsaPadding, data: &[u8]) -> Result<Vec<u8>, CryptoError> {
     let Material::RsaPrivate(RsaPrivate(pair)) = &key.material else {
         return Err(CryptoError::invalid_access("given CryptoKey is not a private RSA key"));
@@ -283,7 +283,7 @@ pub(crate) fn sign_rsa(key: &CryptoKey, padding: RsaPadding, data: &[u8]) -> Res
 }
 
 /// # Errors
-/// That the key is no public one, or that signatures are not verified so.
+/// The key is not a public one, or it does not verify in this way.
 pub(crate) fn verify_rsa(
     key: &CryptoKey,
     padding: RsaPadding,
@@ -321,7 +321,7 @@ fn oaep(hash: Hash) -> &'static OaepAlgorithm {
 }
 
 /// # Errors
-/// That the key is no public one, or the text too long.
+/// The key is not a public one, or the text is too long.
 pub(crate) fn encrypt_oaep(key: &CryptoKey, label: &[u8], data: &[u8]) -> Result<Vec<u8>, CryptoError> {
     let Material::RsaPublic(public) = &key.material else {
         return Err(CryptoError::invalid_access("given CryptoKey is not a public RSA key"));
@@ -335,7 +335,7 @@ pub(crate) fn encrypt_oaep(key: &CryptoKey, label: &[u8], data: &[u8]) -> Result
 }
 
 /// # Errors
-/// That the key is no private one, or that nothing was encrypted for it.
+/// The key is not a private one, or the text was not encrypted for it.
 pub(crate) fn decrypt_oaep(key: &CryptoKey, label: &[u8], data: &[u8]) -> Result<Vec<u8>, CryptoError> {
     let Material::RsaPrivate(private) = &key.material else {
         return Err(CryptoError::invalid_access("given CryptoKey is not a private RSA key"));

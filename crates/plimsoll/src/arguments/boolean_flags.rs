@@ -10,7 +10,7 @@ const FALSE: [&str; 6] = ["0", "f", "F", "FALSE", "false", "False"];
 /// The hidden option that names flags which are given as false: they come before the options of the script.
 pub(super) const GIVEN_AS_FALSE: &str = "given-as-false";
 
-/// The command line, in which flags of this command have no values. What is no flag, or no truth value, stays as it is.
+/// The command line, in which flags of this command have no values. Other words, and values other than true and false, stay as they are.
 pub(super) fn without_values(arguments: Vec<OsString>, command: &Command) -> Vec<OsString> {
     arguments.into_iter().map(|argument| without_value(argument, command)).collect()
 }

@@ -171,6 +171,10 @@ fn the_ledger_names_wrong_resources_much_less_often_than_the_highest_use_does() 
         highest.add(highest_use(&windows, 0.0), case.limit);
         nine_tenths.add(highest_use(&windows, 0.9), case.limit);
     }
+    // The figures that docs/capacity.md states, of 4,000 services.
+    let percent = |count: u32| format!("{:.0} %", f64::from(count) / 40.0);
+    let figures = [ledger.right, ledger.wrong, highest.wrong, nine_tenths.wrong].map(percent);
+    assert_eq!(figures, ["49 %", "0 %", "37 %", "22 %"]);
     assert!(ledger.wrong_share() < 0.02, "{ledger:?}");
     assert!(hidden.wrong_share() < 0.05, "a limit that was not observed: {hidden:?}");
     assert!(highest.wrong_share() > 4.0 * ledger.wrong_share(), "{highest:?} against {ledger:?}");
