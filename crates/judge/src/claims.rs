@@ -10,6 +10,8 @@ use crate::facts::{Facts, MeasuredObjective};
 use crate::measure::{RateMeasurement, ShareMeasurement, Value};
 use figures::number::brief;
 
+pub(crate) use sentence::next_of_generator as generator_step;
+
 /// The claim on every objective, in the plan's order.
 pub(crate) fn of(facts: &Facts<'_>, findings: &[Finding]) -> Vec<Claim> {
     let mut claims: Vec<Claim> =

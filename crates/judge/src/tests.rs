@@ -163,7 +163,7 @@ fn a_run_that_its_plan_ended_early_is_judged_on_what_there_is() {
       10.5 ms over 6,000 observations: 6,000 of 6,000 failed or took 1 ms or longer; the true share is at least 99.95 %, and 5 % is allowed (95 % confidence, effective sample size 6,000).
     ");
     insta::assert_snapshot!(sound().stopped_by("fast", 65_432).verdict(), @r"
-    INCONCLUSIVE: 1 of 3 objectives is not decided by this evidence: fast. 2 are met. The run is too short to rule out outages longer than 233 ms that occur less than once in 23.3 s. The plan's stop rule for fast ended the run at 65.4 s of 70 s.
+    INCONCLUSIVE: 1 of 3 objectives is not decided: fast. 2 are met. The run is too short to rule out outages longer than 233 ms that occur less than once in 23.3 s. The plan's stop rule for fast ended the run at 65.4 s of 70 s.
     INCONCLUSIVE fast
       10.5 ms over 6,000 observations: 0 of 6,000 failed or took 50 ms or longer; the true share is at most 0.0499 %, and 5 % is allowed (95 % confidence, effective sample size 6,000).
       The plan's stop rule for fast ended the run at 65.4 s of 70 s. Requests that completed afterwards brought the value back within the limit: not decided.
@@ -198,7 +198,7 @@ fn a_closed_model_decides_times_with_its_virtual_users_and_no_rate() {
     let mut test_run = sound().closed(10);
     test_run.stall(10..70, 9_000);
     insta::assert_snapshot!(test_run.verdict(), @r"
-    INVALID: 1 of 3 objectives is not answered by this evidence: rate. 2 are met. The run is too short to rule out outages longer than 1 s that occur less than once in 23.3 s.
+    INVALID: 1 of 3 objectives has no valid result: rate. 2 are met. The run is too short to rule out outages longer than 1 s that occur less than once in 23.3 s. Next: Use an arrival-rate executor, which offers a rate, or state the objective on times or failures.
     PASS fast
       10.5 ms over 6,000 observations with 10 virtual users: 0 of 6,000 failed or took 50 ms or longer; the true share is at most 0.0499 %, and 5 % is allowed (95 % confidence, effective sample size 6,000).
       S9 noisy-host (caution): Other work took the processor: loop 0 was stalled for 90 % of `steady` (longest stall 9.01 ms).

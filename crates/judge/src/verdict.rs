@@ -1,6 +1,8 @@
 //! The verdict on the whole run, and its exit code.
 
-use evidence::{Claim, Finding, Judgement, Key, Missing, Severity, Verdict};
+mod next_step;
+
+use evidence::{Claim, Finding, Judgement, Key, Missing, RuleId, Severity, Verdict};
 use figures::{Figures, Row};
 
 use crate::claims;
@@ -21,9 +23,10 @@ pub fn exit_code(verdict: Verdict) -> u8 {
     }
 }
 
-/// The judgement: the verdict on the whole, the claims in the plan's order, the findings with the gravest first.
+/// The judgement: the verdict on the whole, the claims in the plan's order, the findings with the gravest first. A lost worker
+/// comes before all that follows from it.
 pub(crate) fn judgement(facts: &Facts<'_>, claims: Vec<Claim>, mut findings: Vec<Finding>) -> Judgement {
-    findings.sort_by_key(|finding| (finding.severity, finding.rule));
+    findings.sort_by_key(|finding| (finding.rule != RuleId::W1, finding.severity, finding.rule));
     let (verdict, because) = whole(facts, &claims, &findings);
     let assumes = claims::assumption(facts, &claims);
     Judgement { rules_version: RULES_VERSION, verdict, because, assumes, claims, findings }
@@ -55,31 +58,23 @@ fn whole(facts: &Facts<'_>, claims: &[Claim], findings: &[Finding]) -> (Verdict,
         };
     }
     let noun = noun(claims);
-    let open = without_verdict(claims.len() - answered);
-    for (verdict, result) in [
-        (Verdict::Fail, "violated"),
-        (Verdict::Invalid, "not answered by this evidence"),
-        (Verdict::Inconclusive, "not decided by this evidence"),
-    ] {
+    let open = without_verdict(claims);
+    for verdict in [Verdict::Fail, Verdict::Invalid, Verdict::Inconclusive] {
         let names: Vec<&str> =
             claims.iter().filter(|c| c.verdict == verdict).map(|c| c.name.as_str()).collect();
         if verdict == Verdict::Inconclusive && !names.is_empty() && !facts.can_pass() {
             return (verdict, claims::cut_short(facts));
         }
         if !names.is_empty() {
-            let counted = match (result.strip_prefix("not "), noun) {
-                (Some(result), Noun(noun)) if names.len() == answered && answered > 1 => {
-                    format!("None of the {answered} {noun}s is {result}")
-                }
-                _ => format!("{} {result}", noun.counted(names.len(), answered)),
-            };
-            let because = format!("{counted}: {}.", names.join(", "));
+            let because =
+                format!("{}: {}.", noun.with_result(verdict, names.len(), answered), names.join(", "));
             let sentences = [
                 Some(because),
                 open,
                 partial_pass::sentence(claims, verdict),
                 claims::blind_spot(claims),
                 claims::stopped_early(facts),
+                next_step::of(facts, claims, findings, verdict),
             ];
             return (verdict, joined(sentences));
         }
@@ -87,7 +82,7 @@ fn whole(facts: &Facts<'_>, claims: &[Claim], findings: &[Finding]) -> (Verdict,
     if !facts.can_pass() {
         return (Verdict::Inconclusive, claims::cut_short(facts));
     }
-    let met = format!("{} met.", noun.counted(answered, answered));
+    let met = format!("{}.", noun.with_result(Verdict::Pass, answered, answered));
     let sentences = [Some(met), open, claims::blind_spot(claims), claims::stopped_early(facts)];
     (Verdict::Pass, joined(sentences))
 }
@@ -111,24 +106,31 @@ fn noun(claims: &[Claim]) -> Noun {
 }
 
 impl Noun {
-    fn counted(self, some: usize, all: usize) -> String {
+    /// How many of all have this verdict: `1 of 3 objectives is violated`, `None of the 3 objectives is decided`.
+    fn with_result(self, verdict: Verdict, some: usize, all: usize) -> String {
         let Noun(noun) = self;
+        let [one, many, none] = match verdict {
+            Verdict::Pass | Verdict::Measured => ["is met", "are met", ""],
+            Verdict::Fail => ["is violated", "are violated", ""],
+            Verdict::Inconclusive => ["is not decided", "are not decided", "is decided"],
+            Verdict::Invalid => ["has no valid result", "have no valid result", "has a valid result"],
+        };
         match (some, all) {
-            (1, 1) => format!("The {noun} is"),
-            (some, all) if some == all => format!("All {all} {noun}s are"),
-            (1, all) => format!("1 of {all} {noun}s is"),
-            (some, all) => format!("{some} of {all} {noun}s are"),
+            (1, 1) => format!("The {noun} {one}"),
+            (some, all) if some == all && !none.is_empty() => format!("None of the {all} {noun}s {none}"),
+            (some, all) if some == all => format!("All {all} {noun}s {many}"),
+            (1, all) => format!("1 of {all} {noun}s {one}"),
+            (some, all) => format!("{some} of {all} {noun}s {many}"),
         }
     }
 }
 
-/// That so many claims have a number alone; none where there is no such claim.
-fn without_verdict(count: usize) -> Option<String> {
-    match count {
-        0 => None,
-        1 => Some("1 more has a number and no verdict.".to_owned()),
-        many => Some(format!("{many} more have a number and no verdict.")),
-    }
+/// Which claims have a number alone; none where there is no such claim.
+fn without_verdict(claims: &[Claim]) -> Option<String> {
+    let open = claims.iter().filter(|claim| claim.verdict == Verdict::Measured);
+    let names: Vec<&str> = open.map(|claim| claim.name.as_str()).collect();
+    let have = if names.len() == 1 { "has" } else { "have" };
+    (!names.is_empty()).then(|| format!("{} {have} a number and no verdict.", names.join(", ")))
 }
 
 /// The finding that invalidates the whole run: evidence that was changed, or counts that do not add up.

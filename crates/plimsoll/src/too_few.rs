@@ -43,7 +43,7 @@ pub(crate) fn reversed(workload: &Workload) -> impl Iterator<Item = String> {
     })
 }
 
-/// Why an objective is not decided, or may not be.
+/// Why an objective is not decided, or cannot pass; a violation shows with fewer.
 fn warning(objective: &ExpectedObservations) -> String {
     let (expected, least) = (objective.expected.unwrap_or(0), objective.least.unwrap_or(0));
     let needed = number::count(objective.needed.unwrap_or(0));
@@ -55,9 +55,9 @@ fn warning(objective: &ExpectedObservations) -> String {
         (None, 0) => "none of the plan's steps makes any: check its endpoint, scenario and phase".to_owned(),
         (None, _) => "plan more iterations".to_owned(),
     };
-    let stays = if expected < least { "will stay" } else { "may stay" };
+    let result = if expected < least { "will stay undecided" } else { "cannot pass" };
     format!(
-        "{stays} undecided: it gets {count} requests and needs at least {needed}, even if none misses its bound; {longer}"
+        "{result}: it gets {count} requests, and a pass needs at least {needed}, even if none misses its bound; {longer}"
     )
 }
 

@@ -11,7 +11,7 @@ mod totals;
 use std::time::Duration;
 
 use evidence::metric::MetricKind;
-use evidence::{Reason, Verdict};
+use evidence::{Claim, Finding, Reason, Verdict};
 
 use crate::charts;
 use crate::document::{
@@ -151,7 +151,7 @@ fn claim(summary: &Summary, shown: &ClaimSummary) -> ClaimBlock {
 
 fn case(summary: &Summary, shown: &ClaimSummary) -> Case {
     let claim = &shown.claim;
-    let mut message = format!("{}: observed {}, limit {}", claim.text, shown.observed(), shown.bound());
+    let mut message = format!("{}: {}", claim.text, shown.beside_bound());
     if let Some(interval) = shown.interval() {
         message.push_str(&format!(", interval {interval}, each end at 95 %"));
     }
@@ -159,17 +159,21 @@ fn case(summary: &Summary, shown: &ClaimSummary) -> Case {
     if let Some(holds) = claim.holds_in_k6 {
         message.push_str(if holds { ", met in k6" } else { ", not met in k6" });
     }
-    if let Some(share) = &claim.share {
-        message.push_str(&format!("; {}", share.sentence));
-    }
     let (verdict, word) = answer(summary, claim.verdict);
-    Case {
-        name: claim.name.clone(),
-        verdict,
-        word,
-        message,
-        because: claim.reasons.iter().map(Reason::to_string).collect(),
-    }
+    let mut because: Vec<String> = claim.reasons.iter().map(Reason::to_string).collect();
+    because.extend(next_steps(summary, claim));
+    Case { name: claim.name.clone(), verdict, word, message, because }
+}
+
+/// What the findings that keep a claim from a pass say to do next.
+fn next_steps(summary: &Summary, claim: &Claim) -> impl Iterator<Item = String> {
+    let findings = summary.judgement.findings.iter();
+    let keeps = |finding: &&Finding| {
+        let effect = finding.effect_on(&claim.name);
+        claim.verdict != Verdict::Pass
+            && effect.is_some_and(|effect| effect.on(Verdict::Pass) != Verdict::Pass)
+    };
+    findings.filter(keeps).map(|finding| format!("Next ({}): {}", finding.rule, finding.next))
 }
 
 /// The source of an imported run.

@@ -107,6 +107,11 @@ impl TestCase {
         self.mishap.as_ref().map(|mishap| mishap.element)
     }
 
+    /// Whether its text has this line.
+    pub(crate) fn says(&self, line: &str) -> bool {
+        self.mishap.as_ref().is_some_and(|mishap| mishap.description.lines().any(|own| own == visible(line)))
+    }
+
     fn write(&self, xml: &mut String, class: &str) -> fmt::Result {
         let (name, class) = (Escaped(&self.name), Escaped(class));
         write!(xml, "        <testcase name=\"{name}\" classname=\"{class}\"")?;

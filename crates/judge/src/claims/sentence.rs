@@ -239,17 +239,28 @@ pub(super) fn of_generator(share: &ShareMeasurement) -> Option<String> {
         .map(|widening| format!("{} {}", brief::count(widening.arrivals), widening.cause.words()))
         .collect();
     let others = if causes.is_empty() { "the rest".to_owned() } else { causes.join(", ") };
+    Some(format!(
+        "No valid result: by the requests that were observed it is {observed}, and those of which the target's own time \
+         is not known could reverse that ({others}). {}",
+        next_of_generator(share)?
+    ))
+}
+
+/// What to do about a share that its observed times would decide and the generator leaves open; none of any other.
+pub(crate) fn next_of_generator(share: &ShareMeasurement) -> Option<String> {
+    if share.decision.answer != ShareAnswer::UndecidedByGenerator {
+        return None;
+    }
     let largest = share.widened_by.iter().max_by_key(|widening| widening.arrivals);
     let next = match largest.map(|widening| widening.cause) {
-        Some(WideningCause::DroppedCap) => "Raise `max_vus` (`-c` of a command)",
+        Some(WideningCause::DroppedCap) => {
+            "Raise the VU limit (`maxVUs` of a script, `max_vus` of a plan, `-c` of a command)"
+        }
         Some(WideningCause::Cut) => "Let the run come to its end",
         Some(WideningCause::FailedInMetric) => "Find out why requests fail",
         _ => "Give the generator a free core, or a machine without other load",
     };
-    Some(format!(
-        "Not valid: by the requests that were observed it is {observed}, and those of which the target's own time is \
-         not known could reverse that ({others}). {next}, and run again."
-    ))
+    Some(format!("{next}, and run again."))
 }
 
 /// Whether more than a few arrivals were perturbed, so that a pass assumes [`ASSUMPTION`].

@@ -3,7 +3,7 @@
 use evidence::{Provenance, Refusal, RuleId, SidedFinding, Verdict};
 
 use crate::pair::JudgedRun;
-use crate::rules::{evidence_changed, not_one_change};
+use crate::rules::{by_id, evidence_changed, not_one_change};
 
 /// The conclusion of a comparison.
 pub(super) struct Conclusion {
@@ -39,7 +39,7 @@ pub(super) fn of(runs: &[JudgedRun<'_>], findings: &[SidedFinding], refusals: &[
     let changed = changed(runs);
     Conclusion {
         verdict: if changed.is_empty() { Verdict::Measured } else { Verdict::Invalid },
-        because: because_of(&changed).unwrap_or_else(|| because(runs.len(), are_all_aa, &refusing)),
+        because: because_of(&changed).unwrap_or_else(|| because(runs, are_all_aa, &refusing)),
         supports: supports(runs, refusals, is_aa),
         does_not_support: does_not_support(&refusing, fired(RuleId::C6) || fired(RuleId::C5)),
         next_runs: next_runs(findings, refusals),
@@ -71,21 +71,28 @@ fn refusing_rules(refusals: &[Refusal]) -> Vec<RuleId> {
     rules
 }
 
+/// With what they are called: `L1 offered-load-not-reached, C2 workload-mismatch`.
+fn named(rules: &[RuleId]) -> String {
+    let name = |rule: &RuleId| format!("{rule} {}", by_id(*rule).title);
+    rules.iter().map(name).collect::<Vec<_>>().join(", ")
+}
+
 fn listed(rules: &[RuleId]) -> String {
     rules.iter().map(RuleId::to_string).collect::<Vec<_>>().join(", ")
 }
 
-fn because(sides: usize, is_aa: bool, refusing: &[RuleId]) -> String {
-    let runs = if sides == 2 { "Two runs".to_owned() } else { format!("{sides} runs") };
+fn because(runs: &[JudgedRun<'_>], is_aa: bool, refusing: &[RuleId]) -> String {
+    let is_same = super::pairs(runs).all(|pair| pair.is_same_run());
+    let runs = if runs.len() == 2 { "Two runs".to_owned() } else { format!("{} runs", runs.len()) };
     match refusing {
         [] if is_aa => format!(
             "{runs} of one program, as far as is recorded: what differs between them is how much runs differ here."
         ),
+        [] if is_same => "The files are of the same run: there is nothing to compare.".to_owned(),
         [] => format!("{runs} side by side: a description, no verdict on their differences."),
-        rules => format!(
-            "{runs} side by side: a description; differences of latency are refused where {} fired.",
-            listed(rules)
-        ),
+        rules => {
+            format!("{runs} side by side: a description. Their latencies are not compared: {}.", named(rules))
+        }
     }
 }
 

@@ -9,8 +9,10 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::C7,
     title: "baseline-provenance",
     severity: Severity::Invalid,
-    tests: "Evidence that was imported as finished numbers is invalid. Evidence that was never sealed, or \
-            imported in full, is a caution. Evidence that was changed is a finding of A1.",
+    tests: "Whether each run's numbers can be computed again from its evidence. They cannot if it was imported as \
+            finished numbers (percentiles, averages): invalid. A run file that was never sealed, because its run was \
+            killed, and one that was imported with every request are cautions. Evidence that was changed after its seal is \
+            a finding of A1.",
     affects: DIFFERENCES,
     why: "A number that cannot be recomputed from its evidence cannot be verified.",
     next: "Run it again, and keep the run file.",

@@ -23,13 +23,14 @@ pub(crate) const RULE: Rule = Rule {
             than 1 % of the processors' time on average, or more than 5 % in any 10 s. Other processes: where a \
             target is observed, processes other than the generator and the observed targets used more than 0.25 \
             cores while a process waited for a processor for more than 5 % of 10 s. All signs together are one \
-            finding. It also reports late drops (L2) of the same phase, and busy loops (L3) where steal or other \
+            finding. A stall of 1 s or longer without any other sign on an observed machine is that of a generator that \
+            was stopped, and the finding says so. It also reports late drops (L2) of the same phase, and busy loops (L3) where steal or other \
             processes were seen. Two more signs are separate findings: the processors' mean frequency \
             differs by more than 5 % between windows of 10 s, and a process waited for memory for more than 5 % \
             of any 10 s. In one run each is a caution. In a comparison it is a caution if both runs show it, \
             inconclusive if only one does, and unknown if a machine was not observed. Steps of the system clock \
             change no time: times are from a monotonic clock.",
-    affects: "objectives on times: a caution, and the range of times that disturbed arrivals could have had decides them; where L2 or L3 apply too, what they affect; differences between runs",
+    affects: "objectives on times: a caution; a request that a stall disturbed counts with the shortest and the longest time that it could have had. Where L2 or L3 apply too, also what they affect. In a comparison: differences between the runs",
     why: "Other work on the machine delays the generator and the target, in one run and not in the next.",
     next: "Nothing is needed for objectives that are decided. For the others, on your own machine: stop \
            other work, pin the generator and the target to dedicated processors, or run the generator on \
@@ -50,6 +51,9 @@ pub(crate) const STEAL_WINDOW: f64 = 0.05;
 pub(crate) const FREQUENCY_APART: f64 = 0.05;
 /// The largest share of [`WINDOW_S`] in which a process may wait for memory or a processor.
 pub(crate) const PRESSURE: f64 = 0.05;
+/// A scheduler that divides processors fairly lets a process wait for milliseconds, under heavy load for tenths of a second;
+/// what keeps one from running for longer is no neighbour, in milliseconds.
+pub(crate) const STOPPED_MS: f64 = 1_000.0;
 /// The most cores that other processes may use while a process waits for a processor.
 pub(crate) const OTHERS_CORES: f64 = 0.25;
 
@@ -62,12 +66,28 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
 /// Everything that shows that other work took processors, as one finding.
 fn neighbours(facts: &Facts<'_>) -> Option<Finding> {
     let signs = signs(facts);
+    if let ([stall], Some(_)) = (&signs[..], &facts.host)
+        && worst_stall(facts, |_| true).is_some_and(|worst| worst.other.longest_ms >= STOPPED_MS)
+    {
+        return Some(stopped(stall));
+    }
     if signs.is_empty() {
         return None;
     }
     let what: Vec<&str> = signs.iter().map(|sign| sign.what.as_str()).collect();
     let figures: Vec<_> = signs.iter().flat_map(|sign| sign.figures.iter().copied()).collect();
     Some(caution(format!("Other work took the processor: {}.", what.join("; ")), &figures))
+}
+
+/// That a stall without any other sign is too long for a neighbour's.
+fn stopped(stall: &Sign) -> Finding {
+    let what = format!(
+        "The generator did not run for longer than other work keeps a process waiting: {}. A stopped process (Ctrl-Z, a \
+         debugger), a frozen container or a paused virtual machine looks like this.",
+        stall.what
+    );
+    let next = "Find out what stopped the generator, and run again.".to_owned();
+    Finding { next, ..caution(what, &stall.figures) }
 }
 
 /// What shows it in the run.
@@ -296,6 +316,23 @@ mod tests {
         caution [] Other work took the processor: loop 1 was stalled for 41.7 % of `steady` (longest stall 50 ms).
           time stalled Some(41.66625) %, longest stall Some(50.015) ms, threshold Some(1.0) %
         ");
+    }
+
+    #[test]
+    fn a_generator_that_was_stopped_is_not_said_to_have_neighbours() {
+        let of = |longest_ms: u64, steal: f64| {
+            let mut test_run = observed(&[("host_steal", "host", steal, steal)]);
+            let turns = Key::of(Metric::LoopStall).instance(Instance::default());
+            test_run.run.record(&turns, 30, longest_ms * 1_000, 1);
+            test_run.findings(super::check)
+        };
+        let stopped = of(2_000, 0.0);
+        assert!(
+            stopped.contains("did not run for longer than other work keeps a process waiting: loop 0"),
+            "{stopped}"
+        );
+        assert!(of(900, 0.0).contains("Other work took the processor"));
+        assert!(of(2_000, 0.2).contains("Other work took the processor"), "the hypervisor says who did");
     }
 
     #[test]

@@ -18,12 +18,12 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::T2,
     title: "not-steady",
     severity: Severity::Inconclusive,
-    tests: "Whether an endpoint reaches a steady state, where T1 looks for one. It does not if one of T1's series \
-            drifts (by 5 % or more over its steady part, and by at least 2 % at the near end of the interval), changes its level in the \
-            second half of the phase, or oscillates. It does not, either, if in any 5 s the share of failed requests \
-            is 5 percentage points higher than over the steady part. If slow cycles or wandering noise leave too few \
-            independent batches to know, that is a caution. A comparison also reports which phases are too short \
-            to know.",
+    tests: "Whether an endpoint reaches a steady state, in phases of 60 s or longer with constant load (T1 says which \
+            endpoints). It does not if its p50, p95, rate or share of successes drifts by 5 % or more over the steady part \
+            (and by at least 2 % at the end of the confidence interval that is closer to none), changes its level in the \
+            second half of the phase, or oscillates; nor if in any 5 s the share of failed requests is 5 percentage points \
+            higher than over the steady part. If slow cycles or noise that wanders leave too few independent batches to \
+            know, that is a caution. A comparison also reports which phases are too short to know.",
     affects: DIFFERENCES,
     why: "An endpoint that does not reach steady state has no level to compare with another run: the difference \
           depends on the moment.",

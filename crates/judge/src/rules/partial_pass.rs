@@ -20,21 +20,24 @@ pub(crate) const RULE: Rule = Rule {
 /// What became of the objectives beside those of the run's `verdict`: `1 is not decided: cpu. 4 are met.`; none where all
 /// are like it.
 pub(crate) fn sentence(claims: &[Claim], verdict: Verdict) -> Option<String> {
-    let others =
-        [(Verdict::Invalid, "not answered"), (Verdict::Inconclusive, "not decided"), (Verdict::Pass, "met")];
-    let sentence = |(other, result): (Verdict, &str)| {
+    let others = [
+        (Verdict::Invalid, ["has", "have"], "no valid result"),
+        (Verdict::Inconclusive, ["is", "are"], "not decided"),
+        (Verdict::Pass, ["is", "are"], "met"),
+    ];
+    let sentence = |(other, [one, many], result): (Verdict, [&str; 2], &str)| {
         let its = claims.iter().filter(|claim| claim.verdict == other);
         let names: Vec<&str> = its.map(|claim| claim.name.as_str()).collect();
-        let are = match names.len() {
+        let verb = match names.len() {
             0 => return None,
-            1 => "1 is".to_owned(),
-            count => format!("{count} are"),
+            1 => one,
+            _ => many,
         };
         let list = if other == Verdict::Pass { String::new() } else { format!(": {}", names.join(", ")) };
-        Some(format!("{are} {result}{list}."))
+        Some(format!("{} {verb} {result}{list}.", names.len()))
     };
     let sentences: Vec<String> =
-        others.into_iter().filter(|(other, _)| *other != verdict).filter_map(sentence).collect();
+        others.into_iter().filter(|(other, ..)| *other != verdict).filter_map(sentence).collect();
     (!sentences.is_empty()).then(|| sentences.join(" "))
 }
 
@@ -70,7 +73,7 @@ mod tests {
     #[test]
     fn the_verdict_counts_what_is_met_beside_what_is_undecided() {
         let undecided = one_met_objective().with_objective("cpu", "mean(cpu, target = web) < 0.85");
-        let expected = "1 of 2 objectives is not decided by this evidence: cpu. 1 is met.";
+        let expected = "1 of 2 objectives is not decided: cpu. 1 is met.";
         assert_eq!(because(&undecided), format!("{expected} {NOT_EXCLUDED}"));
     }
 

@@ -32,16 +32,22 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
         // The rest of the run is more of what is missing.
         return Vec::new();
     }
-    facts.objectives.iter().filter_map(|measured| finding(facts, measured)).collect()
+    let mut open: Vec<(f64, Finding)> =
+        facts.objectives.iter().filter_map(|measured| finding(facts, measured)).collect();
+    // What decides the one that needs most decides the others too.
+    open.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    open.into_iter().map(|(_, finding)| finding).collect()
 }
 
-fn finding(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Option<Finding> {
+/// With how much longer than it was the run would have to be; 0 where that is not known.
+fn finding(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Option<(f64, Finding)> {
     let share = measured.observed.share.as_ref()?;
     let decision = share.decision;
     if decision.answer != ShareAnswer::UndecidedBySample {
         return None;
     }
     let slow = share.question.slow_changes_s();
+    let enough = Enough::of(facts, measured, &share.question);
     let mut what = format!(
         "Between {} and {} of {} {}s miss the bound ({} confidence); {} may. {}{}",
         brief::percent(decision.limits.lower),
@@ -51,7 +57,7 @@ fn finding(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Option<Findin
         brief::percent(share.question.confidence),
         brief::percent(share.question.allowed),
         why_so_few(measured, share),
-        enough(facts, measured, &share.question)
+        enough.in_words(measured, &share.question)
     );
     if let Some(slow) = slow {
         what.push_str(&format!(
@@ -66,12 +72,15 @@ fn finding(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Option<Findin
     ];
     let slow = slow.map(|slow| ("relaxation time", slow, "s"));
     let figures: Vec<_> = figures.into_iter().chain(slow).collect();
-    let next = match share.question.counts.most {
-        0 => "Run longer, or offer a higher rate.",
-        _ => RULE.next,
+    let next = match (enough, share.question.counts.most) {
+        (Enough::Length { needed_s, .. }, _) => {
+            format!("Run for {} or longer at this rate, or offer a higher rate.", length(needed_s))
+        }
+        (_, 0) => "Run longer, or offer a higher rate.".to_owned(),
+        _ => RULE.next.to_owned(),
     };
     let finding = RULE.finding(Severity::Inconclusive, measured.scope(), what);
-    Some(with_figures(Finding { next: next.to_owned(), ..finding }, &figures))
+    Some((enough.times_longer(), with_figures(Finding { next, ..finding }, &figures)))
 }
 
 /// How many independent arrivals they amount to, and why not all: `The 480 count as 56 independent ones: … `.
@@ -128,33 +137,63 @@ fn length(seconds: f64) -> String {
 /// for the Behavioral Sciences", 1988, section 6.4.
 const SAMPLE_FOR_POWER: f64 = 2.3;
 
-/// How long a run would be enough, and how many that are.
-fn enough(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, question: &ShareQuestion) -> String {
-    let thing = measured.thing();
-    let (condition, decides, times) = match question.counts.most {
-        0 => ("If again none misses it", "decide it", 1.0),
-        _ => ("If the share stays as it is", "decide it in about four of five runs", SAMPLE_FOR_POWER),
-    };
-    match question.arrivals_needed().map(|needed| (needed as f64 * times).ceil() as u64) {
-        Some(needed) => {
-            let had_s = measured_s(facts, measured);
-            let needed_s = had_s * needed as f64 / question.counts.arrivals.max(1) as f64;
-            let needed = brief::count(needed);
-            match had_s > 0.0 && question.counts.arrivals > 0 {
-                true => format!(
-                    "{condition}, {} at this rate instead of {} ({needed} {thing}s) would {decides}.",
-                    length(needed_s),
-                    length(had_s)
-                ),
-                false => format!("{condition}, {needed} {thing}s would {decides}."),
+/// What would be enough to decide it.
+#[derive(Clone, Copy)]
+enum Enough {
+    /// A run of so many seconds at the same rate, with so many arrivals.
+    Length { needed_s: f64, had_s: f64, arrivals: u64 },
+    /// So many arrivals; the run has no rate.
+    Arrivals(u64),
+    /// No run, as long as it is not known of as many as now on which side they are.
+    Nothing,
+    /// More than a run can have.
+    TooMany,
+}
+
+impl Enough {
+    fn of(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, question: &ShareQuestion) -> Enough {
+        let times = if question.counts.most == 0 { 1.0 } else { SAMPLE_FOR_POWER };
+        let needed = question.arrivals_needed().map(|needed| (needed as f64 * times).ceil() as u64);
+        let (had, had_s) = (question.counts.arrivals, measured_s(facts, measured));
+        match needed {
+            Some(arrivals) if had_s > 0.0 && had > 0 => {
+                Enough::Length { needed_s: had_s * arrivals as f64 / had as f64, had_s, arrivals }
             }
+            Some(arrivals) => Enough::Arrivals(arrivals),
+            None if is_open_without_more(question) => Enough::Nothing,
+            None => Enough::TooMany,
         }
-        None if is_open_without_more(question) => {
-            format!(
+    }
+
+    /// How many times as long as the run was; 0 where no length is known.
+    fn times_longer(self) -> f64 {
+        match self {
+            Enough::Length { needed_s, had_s, .. } => needed_s / had_s,
+            Enough::Arrivals(_) | Enough::Nothing | Enough::TooMany => 0.0,
+        }
+    }
+
+    fn in_words(self, measured: &MeasuredObjective<'_>, question: &ShareQuestion) -> String {
+        let thing = measured.thing();
+        let (condition, decides) = match question.counts.most {
+            0 => ("If again none misses it", "decide it"),
+            _ => ("If the share stays as it is", "decide it in about four of five runs"),
+        };
+        match self {
+            Enough::Length { needed_s, had_s, arrivals } => format!(
+                "{condition}, {} at this rate instead of {} ({} {thing}s) would {decides}.",
+                length(needed_s),
+                length(had_s),
+                brief::count(arrivals)
+            ),
+            Enough::Arrivals(arrivals) => {
+                format!("{condition}, {} {thing}s would {decides}.", brief::count(arrivals))
+            }
+            Enough::Nothing => format!(
                 "A longer run would not decide it: for too many {thing}s it is not known whether they miss the bound."
-            )
+            ),
+            Enough::TooMany => "The observed share is too close to the allowed one.".to_owned(),
         }
-        None => "The observed share is too close to the allowed one.".to_owned(),
     }
 }
 
@@ -178,9 +217,9 @@ mod tests {
         let none = finding(0, "error_rate(list) < 0.1%");
         assert!(none.what.contains("If again none misses it, "), "{}", none.what);
         assert!(none.what.contains(" at this rate instead of 1 min ("), "{}", none.what);
-        assert_eq!(none.next, "Run longer, or offer a higher rate.");
+        assert_eq!(none.next, "Run for 4 h 10 min or longer at this rate, or offer a higher rate.");
         let some = finding(1, "error_rate(list) < 34%");
-        assert_eq!(some.next, RULE.next, "{}", some.what);
+        assert_eq!(some.next, "Run for 3 h 50 min or longer at this rate, or offer a higher rate.");
         assert!(some.what.contains(" in about four of five runs."), "{}", some.what);
     }
 

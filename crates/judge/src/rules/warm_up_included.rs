@@ -150,7 +150,7 @@ mod tests {
             .with_objective("quick", "p95(list) < 20ms")
             .with_objective("slow", "p95(list) < 50ms");
         insta::assert_snapshot!(test_run.verdict(), @r"
-        INVALID: 1 of 2 objectives is not answered by this evidence: quick. 1 is met. The run is too short to rule out outages longer than 5 s that occur less than once in 100 s.
+        INVALID: 1 of 2 objectives has no valid result: quick. 1 is met. The run is too short to rule out outages longer than 5 s that occur less than once in 100 s. Next: Put a warm-up phase before it, and state objectives for the phase after that.
         INVALID quick
           30 ms over 15,000 observations: 2,000 of 15,000 (13.3 %) failed or took 20 ms or longer; the true share is 3.35 % to 93.9 %, and 5 % is allowed (95 % confidence, effective sample size 1.3).
           L3 generator-saturated (caution): The generator's CPU was not measured: whether it was at its limit is unknown.

@@ -51,7 +51,7 @@ fn each_objective_has_its_requests_and_what_it_needs() {
       buy_tail  300, needs at least 8,985: 29 min 57 s at this rate
       rate      1,200
 
-    warning: `buy_tail` will stay undecided: it gets 300 requests and needs at least 8,985, even if none misses its bound; plan 29 min 57 s at this rate, or a higher rate
+    warning: `buy_tail` will stay undecided: it gets 300 requests, and a pass needs at least 8,985, even if none misses its bound; plan 29 min 57 s at this rate, or a higher rate
 
     note: `tail` gets 900 requests and needs 897 if none misses its bound; a few that do, or a pause of the machine, leave it undecided: plan twice as many
     ");
@@ -97,13 +97,13 @@ cpu = "mean(cpu, target = web) < 0.5"
           mean        975
           cpu         not about requests
 
-        warning: `service` may stay undecided: it gets 300 requests and needs at least 897, even if none misses its bound; plan 3 min at this rate, or a higher rate
+        warning: `service` cannot pass: it gets 300 requests, and a pass needs at least 897, even if none misses its bound; plan 3 min at this rate, or a higher rate
 
-        warning: `whole` may stay undecided: it gets 100 requests and needs at least 177, even if none misses its bound; plan 18 s at this rate, or a higher rate
+        warning: `whole` cannot pass: it gets 100 requests, and a pass needs at least 177, even if none misses its bound; plan 18 s at this rate, or a higher rate
 
-        warning: `errors` may stay undecided: it gets 1,200 requests and needs at least 2,990, even if none misses its bound; plan 2 min 30 s at this rate, or a higher rate
+        warning: `errors` cannot pass: it gets 1,200 requests, and a pass needs at least 2,990, even if none misses its bound; plan 2 min 30 s at this rate, or a higher rate
 
-        warning: `checks` may stay undecided: it gets 1,300 requests and needs at least 2,990, even if none misses its bound; plan 2 min 41 s at this rate, or a higher rate
+        warning: `checks` cannot pass: it gets 1,300 requests, and a pass needs at least 2,990, even if none misses its bound; plan 2 min 41 s at this rate, or a higher rate
 
         warning: `too_good` cannot be met: it asks for more completions a second than the 20.00/s that the plan offers
 

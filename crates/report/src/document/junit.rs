@@ -29,7 +29,8 @@ pub fn junit(document: &Document, undecided: Undecided) -> String {
     };
     let parts: Vec<TestCase> = document.cases.iter().map(|case| of(case, undecided)).collect();
     let is_said = parts.iter().any(|part| whole.mishap.is_some() && part.kind() == whole.kind());
-    let output = is_said.then(|| [whole.output.clone().unwrap_or_default()].into_iter().chain(lines.clone()));
+    let unsaid = lines.iter().filter(|line| !parts.iter().any(|part| part.says(line))).cloned();
+    let output = is_said.then(|| whole.output.clone().into_iter().chain(unsaid));
     let mut properties = vec![("verdict", word.clone())];
     properties.extend(document.properties.iter().map(|(name, of)| (*name, visible(of).into_owned())));
     let suite = TestSuite {
@@ -44,13 +45,12 @@ pub fn junit(document: &Document, undecided: Undecided) -> String {
 }
 
 fn lines(card: &FindingCard) -> impl Iterator<Item = String> {
-    card.places.iter().map(|place| format!("{} {}: {}", place.severity, card.name(), place.what))
+    card.places.iter().map(|place| format!("{} ({}): {}", card.name(), place.severity, place.what))
 }
 
 fn of(Case { name, verdict, word, message, because }: &Case, undecided: Undecided) -> TestCase {
-    TestCase {
-        name: visible(name).into_owned(),
-        mishap: Mishap::of(*verdict, undecided, word, (message, because)),
-        output: Some(visible(&format!("{word}: {message}")).into_owned()),
-    }
+    let mishap = Mishap::of(*verdict, undecided, word, (message, because));
+    let lines = std::iter::once(format!("{word}: {message}")).chain(because.iter().cloned());
+    let output = mishap.is_none().then(|| visible(&lines.collect::<Vec<_>>().join("\n")).into_owned());
+    TestCase { name: visible(name).into_owned(), mishap, output }
 }

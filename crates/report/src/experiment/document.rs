@@ -51,7 +51,7 @@ fn metrics(all: &[MetricAnswer]) -> Section {
         ("margin", 3),
         ("p", 6),
         ("SD of pairs", 7),
-        ("visible", 2),
+        ("detectable", 2),
     ];
     let row = |metric: &MetricAnswer| {
         let cells = [
@@ -62,7 +62,7 @@ fn metrics(all: &[MetricAnswer]) -> Section {
             format::margin(metric),
             format::probability(metric.p),
             format::deviation(metric),
-            format::smallest_visible(metric),
+            format::smallest_detectable(metric),
         ];
         let verdict = Cell::marked(metric.verdict.to_string(), Mark::Verdict(metric.verdict.verdict()));
         Row { note: metric.of.clone(), ..Row::judged(&metric.name, verdict, cells) }

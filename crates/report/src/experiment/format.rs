@@ -8,6 +8,9 @@ use crate::number;
 pub(super) fn effect(metric: &MetricAnswer, effect: f64) -> String {
     let unit = if metric.scale == EffectScale::Points { "pp" } else { "%" };
     let percent = effect * 100.0;
+    if percent >= 1_000.0 {
+        return format!("+{} {unit}", number::count(percent.round() as u64));
+    }
     let digits = match percent.abs() {
         size if size >= 99.95 => 0,
         size if size >= 9.995 => 1,
@@ -45,8 +48,17 @@ pub(super) fn margin(metric: &MetricAnswer) -> String {
     effect(metric, metric.margin).trim_start_matches('+').to_owned()
 }
 
-/// The smallest effect that would have been found.
-pub(super) fn smallest_visible(metric: &MetricAnswer) -> String {
+/// Whether its verdict is that it changed.
+fn is_changed(metric: &MetricAnswer) -> bool {
+    matches!(metric.verdict, MetricVerdict::Regressed | MetricVerdict::Improved)
+}
+
+/// The smallest effect that would have been found; `–` where one was.
+pub(super) fn smallest_detectable(metric: &MetricAnswer) -> String {
+    if is_changed(metric) { number::NOT_MEASURED.to_owned() } else { smallest_visible(metric) }
+}
+
+fn smallest_visible(metric: &MetricAnswer) -> String {
     number::or_not_measured(metric.smallest_visible, |smallest| {
         effect(metric, smallest).trim_start_matches('+').to_owned()
     })
@@ -87,7 +99,7 @@ pub(super) fn basis(judgement: &ExperimentJudgement) -> String {
 
 pub(crate) fn end(end: &ExperimentEnd) -> String {
     match end {
-        ExperimentEnd::Decided => "It ended when it was decided.".to_owned(),
+        ExperimentEnd::Decided => "It ended as soon as its verdict was decided.".to_owned(),
         ExperimentEnd::LastLook => "It ended with the last look.".to_owned(),
         ExperimentEnd::Futile => "It ended because more pairs were not likely to decide it.".to_owned(),
         ExperimentEnd::Complete => "It is complete.".to_owned(),
@@ -100,16 +112,20 @@ pub(crate) fn end(end: &ExperimentEnd) -> String {
 
 /// What could have been seen, where that is worse than the margin and nothing was seen.
 pub(super) fn too_coarse(metric: &MetricAnswer) -> Option<String> {
-    let is_shown = matches!(metric.verdict, MetricVerdict::Regressed | MetricVerdict::Improved);
-    let smallest = metric.smallest_visible.filter(|_| !is_shown)?;
-    (smallest > metric.margin).then(|| {
-        format!(
-            "{}: pairs vary by {} (standard deviation), so that a change below {} would not be found with 95 %; the margin \
-             is {}. More pairs, longer slots or a quieter machine show less.",
+    let smallest = metric.smallest_visible.filter(|_| !is_changed(metric))?;
+    let (detectable, margin) = (smallest_visible(metric), margin(metric));
+    let text = match metric.medians {
+        [Some(0.0), Some(0.0)] => format!(
+            "{}: 0 in A and in B. With so few requests a change below {detectable} would not be found with 95 % \
+             probability; the margin is {margin}. More pairs, longer slots or a higher rate detect less.",
+            metric.name,
+        ),
+        _ => format!(
+            "{}: pairs vary by {} (standard deviation), so that a change below {detectable} would not be found with 95 % \
+             probability; the margin is {margin}. More pairs, longer slots or a quieter machine detect less.",
             metric.name,
             effect(metric, metric.deviation.unwrap_or_default()).trim_start_matches('+'),
-            smallest_visible(metric),
-            margin(metric)
-        )
-    })
+        ),
+    };
+    (smallest > metric.margin).then_some(text)
 }

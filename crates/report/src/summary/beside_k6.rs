@@ -239,11 +239,13 @@ impl BesideK6 {
             let [p50, p90, p95, p99, max] = quantiles;
             (name, [number::count(times.count), p50, p90, p95, p99, max])
         };
-        let pair = |beside: &TimesBeside| {
-            [
-                row(format!("{} in k6", beside.metric), &beside.in_k6),
-                row("the same, from the due instant".to_owned(), &beside.from_due),
-            ]
+        let pair = |TimesBeside { metric, in_k6, from_due }: &TimesBeside| {
+            let (name, of_k6) = row(format!("{metric} in k6"), in_k6);
+            let (of_due, from_due) = row("the same, from the due instant".to_owned(), from_due);
+            if of_k6 == from_due {
+                return vec![(format!("{name}, and from the due instant"), of_k6)];
+            }
+            vec![(name, of_k6), (of_due, from_due)]
         };
         self.times.iter().flat_map(pair).collect()
     }
@@ -254,7 +256,7 @@ impl BesideK6 {
         if !self.times.is_empty() {
             sentences.push(
                 "k6 counts from when a request was sent, and an iteration from when it began: what waited for a virtual \
-                 user, for a connection or for the generator is in the second line of each pair alone."
+                 user, for a connection or for the generator is in the times from the due instant alone."
                     .to_owned(),
             );
         }

@@ -47,11 +47,14 @@ impl ClaimSummary {
     /// The observed value, with enough digits to differ visibly from the bound.
     pub fn observed(&self) -> String {
         let Some(observed) = self.claim.observed.value else {
-            // A quantile of observations without a value is infinite: failures count as infinitely slow.
-            let is_infinite = self.quantity == Quantity::Time && self.claim.samples > 0;
-            return if is_infinite { number::INFINITE } else { number::NOT_MEASURED }.to_owned();
+            return if self.is_infinite() { number::INFINITE } else { number::NOT_MEASURED }.to_owned();
         };
         self.number(observed, self.digits())
+    }
+
+    /// Whether it is a quantile that so many failures reach: it has observations, and no value.
+    fn is_infinite(&self) -> bool {
+        self.claim.observed.value.is_none() && self.quantity == Quantity::Time && self.claim.samples > 0
     }
 
     /// The bound with the sign of its comparison: `< 50 ms`.
@@ -101,15 +104,16 @@ impl ClaimSummary {
     }
 
     /// The observed value beside its bound, and the answer in a word: `156 µs, limit < 50 ms: OK`.
-    fn beside_bound(&self) -> String {
+    pub(crate) fn beside_bound(&self) -> String {
         let answer = match self.claim.verdict {
             Verdict::Pass => "OK",
             Verdict::Fail => "violated",
             Verdict::Inconclusive => "not decided",
-            Verdict::Invalid => "not valid",
+            Verdict::Invalid => "no valid result",
             Verdict::Measured => "no verdict",
         };
-        format!("{}, limit {}: {answer}", self.observed(), self.bound())
+        let cause = if self.is_infinite() { " (failures count as infinitely slow)" } else { "" };
+        format!("{}{cause}, limit {}: {answer}", self.observed(), self.bound())
     }
 
     /// Why its verdict is what it is, as far as its figures do not say it: the share that decides it, and the rules whose

@@ -50,6 +50,33 @@ fn findings_of_a_rule_are_one_card_with_their_places() {
     ");
 }
 
+/// Of a comparison nearly every pair has four of them.
+#[test]
+fn findings_for_information_are_one_line_of_names_until_all_is_asked_for() {
+    let mut judgement = judgement(1);
+    let info = Finding { severity: Severity::Info, ..judgement.findings[0].clone() };
+    for (rule, title) in
+        [(evidence::RuleId::C5, "not-the-shipped-config"), (evidence::RuleId::T2, "not-steady")]
+    {
+        judgement.findings.push(Finding { rule, title: title.to_owned(), ..info.clone() });
+    }
+    let brief = forms::terminal(&summary(&judgement), Style::Plain, 100, Detail::Brief);
+    let line = "info  C5 not-the-shipped-config, T2 not-steady (-v says what is not known)";
+    assert!(brief.contains(line), "{brief}");
+    let full = forms::terminal(&summary(&judgement), Style::Plain, 100, Detail::Full);
+    assert!(full.contains("info  C5 not-the-shipped-config\n"), "{full}");
+}
+
+#[test]
+fn the_junit_error_of_an_open_objective_has_the_next_step_of_its_finding() {
+    let mut judgement = judgement(1);
+    let open = judgement.claims.iter().position(|claim| claim.verdict == Verdict::Inconclusive).unwrap();
+    let claim = judgement.claims[open].name.clone();
+    judgement.findings[0].affects = vec![evidence::ClaimEffect { claim, effect: Effect::LeavesUndecided }];
+    let step = format!("Next ({}): {}", judgement.findings[0].rule, judgement.findings[0].next);
+    assert_eq!(forms::junit(&summary(&judgement)).matches(&step).count(), 1);
+}
+
 #[test]
 fn figures_come_before_findings() {
     let summary = summary(&sample_run::judgement());
@@ -105,7 +132,7 @@ fn a_claim_names_the_rules_that_decided_it_and_says_nothing_twice() {
     let (claim, _) = claims.split_once("\n\n").expect("they end");
     insta::assert_snapshot!(claim, @r"
 INVALID  list_fast  p95(list challenges, phase = gameplay) < 50ms
-      6.32 ms, limit < 50 ms: not valid · n = 15,750
+      6.32 ms, limit < 50 ms: no valid result · n = 15,750
       0.3 % failed (0.1 % to 0.9 % at 95 %; 0.5 % allowed)
       because of L4, below
 ");

@@ -249,25 +249,23 @@ fn junit_has_a_failure_for_a_violated_claim_and_an_error_for_an_undecided_one() 
                 <property name="started_at" value="2026-11-21T10:40:19Z"/>
             </properties>
             <testcase name="list_fast" classname="demo">
-                <system-out>PASS: p95(list challenges, phase = gameplay) &lt; 50ms: observed 6.32 ms, limit &lt; 50 ms, interval 6.21 ms to 6.44 ms, each end at 95 %, n = 15,750</system-out>
+                <system-out>PASS: p95(list challenges, phase = gameplay) &lt; 50ms: 6.32 ms, limit &lt; 50 ms: OK, interval 6.21 ms to 6.44 ms, each end at 95 %, n = 15,750</system-out>
             </testcase>
             <testcase name="set_fast" classname="demo">
-                <error message="p95(set active, phase = gameplay) &lt; 20ms: observed 19.997 ms, limit &lt; 20 ms, interval ≥ 18.200 ms, each end at 95 %, n = 15,750" type="INCONCLUSIVE">The interval contains the limit: a longer run would decide.</error>
-                <system-out>INCONCLUSIVE: p95(set active, phase = gameplay) &lt; 20ms: observed 19.997 ms, limit &lt; 20 ms, interval ≥ 18.200 ms, each end at 95 %, n = 15,750</system-out>
+                <error message="p95(set active, phase = gameplay) &lt; 20ms: 19.997 ms, limit &lt; 20 ms: not decided, interval ≥ 18.200 ms, each end at 95 %, n = 15,750" type="INCONCLUSIVE">The interval contains the limit: a longer run would decide.</error>
             </testcase>
             <testcase name="few_errors" classname="demo">
-                <failure message="error_rate(all) &lt; 0.1%: observed 0.187 %, limit &lt; 0.1 %, interval 0.161 % to 0.216 %, each end at 95 %, n = 15,750" type="FAIL">147 of 78,431 arrivals failed or were dropped.</failure>
-                <system-out>FAIL: error_rate(all) &lt; 0.1%: observed 0.187 %, limit &lt; 0.1 %, interval 0.161 % to 0.216 %, each end at 95 %, n = 15,750</system-out>
+                <failure message="error_rate(all) &lt; 0.1%: 0.187 %, limit &lt; 0.1 %: violated, interval 0.161 % to 0.216 %, each end at 95 %, n = 15,750" type="FAIL">147 of 78,431 arrivals failed or were dropped.</failure>
             </testcase>
             <testcase name="goodput" classname="demo">
-                <system-out>PASS: goodput(phase = gameplay, within = 50ms) &gt;= 780/s: observed 787.4/s, limit ≥ 780/s, interval 784.9/s to 789.8/s, each end at 95 %, n = 15,750</system-out>
+                <system-out>PASS: goodput(phase = gameplay, within = 50ms) &gt;= 780/s: 787.4/s, limit ≥ 780/s: OK, interval 784.9/s to 789.8/s, each end at 95 %, n = 15,750</system-out>
             </testcase>
             <testcase name="cpu" classname="demo">
-                <system-out>PASS: mean(cpu, target = challenge) &lt; 0.85: observed 0.621 cores, limit &lt; 0.85 cores, n = 15,750</system-out>
+                <system-out>PASS: mean(cpu, target = challenge) &lt; 0.85: 0.621 cores, limit &lt; 0.85 cores: OK, n = 15,750</system-out>
             </testcase>
             <system-out>1 of 5 objectives was violated: the error rate of few_errors was 0.187 %, the limit is below 0.1 %.
-    fail O1 objective-missed: 0.187 % of 78,431 arrivals failed or were dropped; the limit is below 0.1 %.
-    caution L4 closed-loop-or-capped: For 1.9 s all 200 virtual users were in use and 30 arrivals were dropped.</system-out>
+    O1 objective-missed (fail): 0.187 % of 78,431 arrivals failed or were dropped; the limit is below 0.1 %.
+    L4 closed-loop-or-capped (caution): For 1.9 s all 200 virtual users were in use and 30 arrivals were dropped.</system-out>
         </testsuite>
     </testsuites>
     "#);

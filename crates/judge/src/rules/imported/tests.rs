@@ -38,7 +38,7 @@ fn what_a_source_did_not_record_is_unknown_and_invalidates_nothing() {
         .with_objective("few", "error_rate(list) < 1%")
         .with_objective("rate", "throughput(list) > 1/s");
     insta::assert_snapshot!(with_objectives.verdict(), @r"
-    INCONCLUSIVE: 2 of 3 objectives are not decided by this evidence: few, rate. 1 is met. The run is too short to rule out outages longer than 1.03 s that occur less than once in 10.3 s.
+    INCONCLUSIVE: 2 of 3 objectives are not decided: few, rate. 1 is met. The run is too short to rule out outages longer than 1.03 s that occur less than once in 10.3 s. Next: Run for 3 min or longer at this rate, or offer a higher rate. Use an arrival-rate executor, raise `max_vus` (`-c` of a command), or state the objective for a number of virtual users.
     PASS fast
       10 ms over 1,000 observations: 0 of 1,000 failed or took 50 ms or longer; the true share is at most 0.962 %, and 10 % is allowed (95 % confidence, effective sample size 310).
       L1 offered-load-not-reached (caution): k6 did not record how many arrivals were due: whether the planned load was offered is unknown.

@@ -14,12 +14,25 @@ const MAX_PLACES: usize = 5;
 const INDENT: usize = 6;
 
 pub(super) fn add(page: &mut Page, findings: &Findings, detail: Detail) {
-    for card in &findings.cards {
-        match detail {
-            Detail::Brief => brief(page, card),
-            Detail::Full => full(page, card),
-        }
+    if detail == Detail::Full {
+        return findings.cards.iter().for_each(|card| full(page, card));
     }
+    let (for_information, graver): (Vec<_>, Vec<_>) =
+        findings.cards.iter().partition(|card| card.severity == Severity::Info);
+    graver.into_iter().for_each(|card| brief(page, card));
+    match &for_information[..] {
+        [] => {}
+        [one] => brief(page, one),
+        several => names(page, several),
+    }
+}
+
+/// The names of several findings that change nothing.
+fn names(page: &mut Page, cards: &[&FindingCard]) {
+    let names: Vec<String> = cards.iter().map(|card| card.name()).collect();
+    let mut head = TextLine::new();
+    head.add(tone(Severity::Info), &format!("{}  ", Severity::Info));
+    page.headed(head, INDENT, Tone::Dim, &format!("{} (-v says what is not known)", names.join(", ")));
 }
 
 fn tone(severity: Severity) -> Tone {

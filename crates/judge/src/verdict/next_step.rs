@@ -1,0 +1,113 @@
+//! What to do about objectives that have no result.
+
+use evidence::{Claim, Finding, RuleId, Verdict};
+
+use crate::claims;
+use crate::facts::Facts;
+
+/// More steps at once are the findings' own to say.
+const MAX_STEPS: usize = 2;
+
+/// What to do so that the next run answers the objectives of this `verdict`, each step once, in the order of the plan; none
+/// where nothing says so.
+pub(super) fn of(
+    facts: &Facts<'_>,
+    claims: &[Claim],
+    findings: &[Finding],
+    verdict: Verdict,
+) -> Option<String> {
+    if !matches!(verdict, Verdict::Invalid | Verdict::Inconclusive) {
+        return None;
+    }
+    let mut seen: Vec<RuleId> = Vec::new();
+    let mut steps: Vec<String> = Vec::new();
+    for (measured, claim) in facts.objectives.iter().zip(claims).filter(|(_, claim)| claim.verdict == verdict)
+    {
+        match cause(claim, findings, verdict) {
+            Some(finding) if seen.contains(&finding.rule) => {}
+            Some(finding) => {
+                seen.push(finding.rule);
+                steps.push(step(finding));
+            }
+            None => steps.extend(measured.observed.share.as_ref().and_then(claims::generator_step)),
+        }
+    }
+    let mut distinct: Vec<String> = Vec::new();
+    for step in steps {
+        if distinct.len() < MAX_STEPS && !distinct.contains(&step) {
+            distinct.push(step);
+        }
+    }
+    (!distinct.is_empty()).then(|| format!("Next: {}", distinct.join(" ")))
+}
+
+/// The finding that keeps the claim from a result. Where a worker was lost the rest follows from that.
+fn cause<'f>(claim: &Claim, findings: &'f [Finding], verdict: Verdict) -> Option<&'f Finding> {
+    let on_claim = |finding: &&Finding| finding.effect_on(&claim.name).is_some();
+    let is_decisive = |finding: &&Finding| {
+        let effect = finding.effect_on(&claim.name);
+        effect.is_some_and(|effect| effect.on(Verdict::Pass) == verdict)
+    };
+    let lost = findings.iter().filter(on_claim).find(|finding| finding.rule == RuleId::W1);
+    lost.or_else(|| findings.iter().find(is_decisive))
+}
+
+fn step(finding: &Finding) -> String {
+    match finding.rule {
+        RuleId::W1 => format!("{} {}", finding.what, finding.next),
+        _ => finding.next.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use evidence::{Instance, Instant, Notice, NoticeKind, Observed, SeriesKey, Sink as _, Verdict};
+
+    use crate::testing::{Load, TestRun, worker};
+
+    fn half_dropped() -> TestRun {
+        let load = Load { dropped_generator_late: 50, ..Load::ok(50) };
+        TestRun::new().offer("steady", "list", load).with_objective("fast", "p95(list) < 50ms")
+    }
+
+    #[test]
+    fn an_invalid_verdict_ends_with_the_step_of_the_finding_that_made_it_so() {
+        let judgement = half_dropped().judge();
+        assert_eq!(judgement.verdict, Verdict::Invalid);
+        let step = crate::rules::offered_load_not_reached::RULE.next;
+        assert!(judgement.because.ends_with(&format!(" Next: {step}")), "{}", judgement.because);
+    }
+
+    #[test]
+    fn a_lost_worker_is_the_cause_of_the_load_that_it_did_not_offer() {
+        let mut test_run = half_dropped();
+        test_run.edit(|manifest| manifest.workers = vec![worker(1), worker(2)]);
+        for process in [1, 2] {
+            let place = Instance { machine: 0, process, loop_index: 0 };
+            let series = SeriesKey::new("loop_cpu", SeriesKey::GENERATOR, "cores").instance(place);
+            test_run.observe(&series, 0..70, 0.1);
+        }
+        let notice = Notice {
+            at: Instant::at(Duration::from_secs(40)),
+            observer: SeriesKey::GENERATOR.to_owned(),
+            instance: Some(worker(2).place),
+            kind: NoticeKind::Gone,
+            text: "worker 2 vanished: the connection was closed".to_owned(),
+        };
+        test_run.run.observed(&Observed { notices: vec![notice], ..Observed::default() }).unwrap();
+        let judgement = test_run.judge();
+        assert!(
+            judgement.because.contains("Next: At 40 s worker 2 vanished: the connection was closed. Look at")
+        );
+        assert_eq!(judgement.findings[0].title, "worker-vanished", "it comes before what follows from it");
+    }
+
+    #[test]
+    fn what_is_decided_has_no_next_step() {
+        let sound = TestRun::new().offer("steady", "list", Load::ok(100));
+        let judgement = sound.with_objective("fast", "p95(list) < 50ms").judge();
+        assert!(!judgement.because.contains("Next:"), "{}", judgement.because);
+    }
+}
