@@ -51,6 +51,7 @@ fn lines(card: &FindingCard) -> impl Iterator<Item = String> {
 fn of(Case { name, verdict, word, message, because }: &Case, undecided: Undecided) -> TestCase {
     let mishap = Mishap::of(*verdict, undecided, word, (message, because));
     let lines = std::iter::once(format!("{word}: {message}")).chain(because.iter().cloned());
-    let output = mishap.is_none().then(|| visible(&lines.collect::<Vec<_>>().join("\n")).into_owned());
+    let lines = lines.map(|line| visible(&line).into_owned());
+    let output = mishap.is_none().then(|| lines.collect::<Vec<_>>().join("\n"));
     TestCase { name: visible(name).into_owned(), mishap, output }
 }
