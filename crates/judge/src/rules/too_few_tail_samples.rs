@@ -107,11 +107,13 @@ fn why_so_few(measured: &MeasuredObjective<'_>, share: &ShareMeasurement) -> Str
     format!("The {all} count as {independent}: {why}. ")
 }
 
-/// Whether the observed share is allowed, and what is unknown would be too much.
-fn is_open_without_more(question: &ShareQuestion) -> bool {
-    let BeyondCounts { arrivals, most, observed, .. } = question.counts;
+/// Whether what is unknown could put the share on the other side of what is allowed, however many are observed.
+fn is_open_without_more(counts: BeyondCounts, allowed: f64) -> bool {
+    let BeyondCounts { arrivals, least, most, observed, .. } = counts;
     let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
-    share(observed.part, observed.whole) <= question.allowed && share(most, arrivals) > question.allowed
+    let is_allowed = share(observed.part, observed.whole) <= allowed;
+    let other_side = if is_allowed { most } else { least };
+    (share(other_side, arrivals) <= allowed) != is_allowed
 }
 
 /// The seconds of the phases that it counts.
@@ -160,7 +162,7 @@ impl Enough {
                 Enough::Length { needed_s: had_s * arrivals as f64 / had as f64, had_s, arrivals }
             }
             Some(arrivals) => Enough::Arrivals(arrivals),
-            None if is_open_without_more(question) => Enough::Nothing,
+            None if is_open_without_more(question.counts, question.allowed) => Enough::Nothing,
             None => Enough::TooMany,
         }
     }
@@ -200,6 +202,7 @@ impl Enough {
 #[cfg(test)]
 mod tests {
     use evidence::Provenance;
+    use stats::Proportion;
 
     use super::*;
     use crate::testing::{Load, TestRun};
@@ -221,6 +224,22 @@ mod tests {
         let some = finding(1, "error_rate(list) < 34%");
         assert_eq!(some.next, "Run for 3 h 50 min or longer at this rate, or offer a higher rate.");
         assert!(some.what.contains(" in about four of five runs."), "{}", some.what);
+    }
+
+    #[test]
+    fn a_longer_run_does_not_decide_what_is_unknown_on_either_side() {
+        let counts = |least, most, part| BeyondCounts {
+            arrivals: 1_800,
+            least,
+            most,
+            observed: Proportion { part, whole: 1_650 },
+            at_bound: 0,
+        };
+        let is_open = |least, most, part| is_open_without_more(counts(least, most, part), 0.05);
+        assert!(is_open(10, 400, 50), "3 % missed it, and 22 % may have");
+        assert!(is_open(20, 800, 250), "15 % missed it, of whom all but 1 % may have been disturbed");
+        assert!(!is_open(40, 80, 50), "whatever is unknown, less than 5 % missed it");
+        assert!(!is_open(240, 400, 250), "whatever is unknown, more than 5 % did");
     }
 
     #[test]
