@@ -197,7 +197,7 @@ impl Fleet {
     /// [`EngineError`] when the measurement has become impossible: the recorder is gone, a worker could not measure, or all
     /// have vanished.
     pub fn run(
-        self,
+        mut self,
         options: &RunOptions,
         outlets: Vec<TickSender>,
         observed: &Sender<Observed>,
@@ -208,7 +208,7 @@ impl Fleet {
         let mut outlets = outlets.into_iter();
         let (groups, silence) = (self.groups(), self.limits.silence);
         let mut pumps = Vec::new();
-        for (group, member) in groups.into_iter().zip(self.members) {
+        for (group, member) in groups.into_iter().zip(std::mem::take(&mut self.members)) {
             let outlets: Vec<TickSender> = outlets.by_ref().take(usize::from(group.loops)).collect();
             let taker = Taker { outlets, observed: observed.clone(), names: names.clone() };
             pumps.push(Pump::new(member, group, taker));
@@ -231,14 +231,18 @@ impl Fleet {
             }
         }
         if vanished.len() == workers as usize {
-            let first = vanished.into_iter().next().unwrap_or_default();
-            return Err(EngineError::Loop(format!("every worker has vanished; the first: {first}")));
+            return Err(EngineError::Lost(format!("every worker has vanished: {}", vanished.join("; "))));
         }
         Ok(all)
     }
 
-    /// The run is not started.
-    pub fn dismiss(mut self) {
+    /// The run is not started: each worker is told so.
+    pub fn dismiss(self) {}
+}
+
+impl Drop for Fleet {
+    /// Of a run that was not started; workers that offer its load belong to it no more.
+    fn drop(&mut self) {
         for member in &mut self.members {
             // A worker that is gone needs no dismissal.
             let _ = member.link.say(&ToWorker::Bye);

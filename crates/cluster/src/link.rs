@@ -2,7 +2,7 @@
 //! than it is asked to, and never waits for a peer that does not read.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
 use engine::clock::monotonic_ns;
@@ -89,6 +89,11 @@ impl Link {
     /// The peer has proved who it is: its messages may be long.
     pub(crate) fn trust(&mut self) {
         self.reader.allow(MOST_BYTES);
+    }
+
+    /// The address of the other side; none once it is gone.
+    pub(crate) fn peer(&self) -> Option<SocketAddr> {
+        self.stream.peer_addr().ok()
     }
 
     /// Queue a message.

@@ -149,7 +149,7 @@ impl Session {
         link.say(&ToCoordinator::Identity(identity.clone()))?;
         let assignment = match link.hear(within(PREPARATION_LIMIT))? {
             ToWorker::Assignment(assignment) => assignment,
-            ToWorker::Bye => return Err(ClusterError::Refused("the run was not started".to_owned())),
+            ToWorker::Bye => return Err(not_started()),
             _ => return Err(ClusterError::malformed("an assignment was expected")),
         };
         let mut wanted: Vec<String> = assignment.files.iter().map(|file| file.digest.clone()).collect();
@@ -184,10 +184,16 @@ impl Session {
                 }
                 _ => match message(&frame)? {
                     ToWorker::HandedOver => return Ok(()),
+                    ToWorker::Bye => return Err(not_started()),
                     _ => return Err(ClusterError::malformed("the end of the hand-over was expected")),
                 },
             }
         }
+    }
+
+    /// Where the coordinator is; none once it is gone.
+    pub fn coordinator(&self) -> Option<SocketAddr> {
+        self.link.peer()
     }
 
     /// Say why this worker does not take part.
@@ -214,16 +220,14 @@ impl Session {
                 ToWorker::Begin(Begin { epoch_ns, epoch_unix_ns }) => {
                     return Ok(Clock::with_epoch(epoch_ns, epoch_unix_ns.into()));
                 }
-                ToWorker::Bye | ToWorker::Abandon | ToWorker::Drain => {
-                    return Err(ClusterError::Refused("the run was not started".to_owned()));
-                }
+                ToWorker::Bye | ToWorker::Abandon | ToWorker::Drain => return Err(not_started()),
                 _ => return Err(ClusterError::malformed("the beginning of the load was expected")),
             }
         }
     }
 
     /// Offer the load of `loops`, and hand on what they and the observers see, whose channel `observed` is. `finish` ends the
-    /// observers, and returns what else the coordinator's command learns of this load.
+    /// observers, and returns what else the coordinator's command learns of this load. Returns how many requests ended.
     ///
     /// # Errors
     /// [`ClusterError`] when the coordinator is gone, which ends the load.
@@ -233,7 +237,7 @@ impl Session {
         options: &RunOptions,
         observed: Receiver<Observed>,
         finish: impl FnOnce() -> serde_json::Value,
-    ) -> Result<(), ClusterError> {
+    ) -> Result<u64, ClusterError> {
         self.hand_on(&options.control, observed, |outlets| {
             let totals = loops.run(options, outlets);
             let outcome = finish();
@@ -252,6 +256,7 @@ impl Session {
     }
 
     /// Hand on what `work` gives to the outlets, of which there is one for each loop, and what observers see; then how it ended.
+    /// Returns how many requests ended.
     ///
     /// # Errors
     /// [`ClusterError`] when the coordinator is gone, which stops what obeys `control`.
@@ -260,7 +265,7 @@ impl Session {
         control: &Control,
         observed: Receiver<Observed>,
         work: impl FnOnce(Vec<TickSender>) -> Ended,
-    ) -> Result<(), ClusterError> {
+    ) -> Result<u64, ClusterError> {
         let (outlets, inlets) = (0..self.assignment.loops).map(|_| tick_channel()).unzip();
         let (ends, ended) = channel();
         let relay = Relay::new(self.link, inlets, observed, ended);
@@ -273,6 +278,10 @@ impl Session {
             relaying.join().unwrap_or_else(|_| panicked())
         })
     }
+}
+
+fn not_started() -> ClusterError {
+    ClusterError::Refused("the run was not started".to_owned())
 }
 
 fn receive_file(link: &mut Link, digest: &str, bytes: u64) -> Result<Arc<[u8]>, ClusterError> {

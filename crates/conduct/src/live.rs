@@ -7,7 +7,7 @@ mod objectives;
 use ::report::{LiveView, Style};
 use engine::{Command, Control};
 use evidence::sink::{Sink, SinkError};
-use evidence::{Notice, NoticeKind, Observed, RunEnd, TerminalText, Tick};
+use evidence::{Ending, Instance, Notice, NoticeKind, Observed, RunEnd, TerminalText, Tick};
 use workload::Workload;
 
 use crate::marks::Marker;
@@ -39,6 +39,8 @@ pub(crate) struct Live {
     drawn_s: u32,
     /// The observers' notices, for the end: each observer keeps a bounded number.
     notices: Vec<Notice>,
+    /// Workers that are gone, and the notices that are printed once another one goes on: that all are gone is the failure of the run.
+    lost: Vec<(Instance, Option<Notice>)>,
 }
 
 impl Live {
@@ -54,13 +56,30 @@ impl Live {
         if let (Canvas::Log { letter, .. }, Progress::OneOfTwo(of)) = (&mut canvas, progress) {
             *letter = Some(of);
         }
-        Live { view, canvas, style, control: control.clone(), drawn_s: 0, notices: Vec::new() }
+        Live {
+            view,
+            canvas,
+            style,
+            control: control.clone(),
+            drawn_s: 0,
+            notices: Vec::new(),
+            lost: Vec::new(),
+        }
     }
 
     /// A key on its screen marks events of the run.
     pub(crate) fn mark_by(&self, marker: Marker) {
         if let Canvas::Screen(Some(display)) = &self.canvas {
             display.mark_by(marker);
+        }
+    }
+
+    /// Print which workers are gone, where the part of the generator that hands something over is none of them.
+    fn say_lost_beside(&mut self, present: Instance) {
+        // The screen has them at its top.
+        let is_shown = matches!(self.canvas, Canvas::Screen(_));
+        if !is_shown && !self.lost.iter().any(|(worker, _)| worker.is_in_process_of(present)) {
+            self.lost.iter_mut().filter_map(|(_, notice)| notice.take()).for_each(|notice| say(&notice));
         }
     }
 
@@ -109,6 +128,7 @@ impl Canvas {
 impl Sink for Live {
     fn tick(&mut self, tick: &Tick) -> Result<(), SinkError> {
         self.view.take(tick);
+        self.say_lost_beside(tick.instance);
         if let Canvas::Screen(Some(display)) = &self.canvas {
             display.take(tick);
         }
@@ -127,11 +147,9 @@ impl Sink for Live {
         // What stopped the run was said when it did, and the report lists marks.
         let is_news = |notice: &&Notice| !matches!(notice.kind, NoticeKind::Stopped | NoticeKind::Mark);
         for notice in observed.notices.iter().filter(is_news) {
-            let is_lost_worker = notice.kind == NoticeKind::Gone && notice.instance.is_some();
-            match self.canvas {
-                // The others have it on no screen.
-                Canvas::Log { .. } | Canvas::Line if is_lost_worker => say(notice),
-                _ => self.notices.push(notice.clone()),
+            match notice.instance.filter(|_| notice.kind == NoticeKind::Gone) {
+                Some(worker) => self.lost.push((worker, Some(notice.clone()))),
+                None => self.notices.push(notice.clone()),
             }
         }
         Ok(())
@@ -142,13 +160,16 @@ impl Sink for Live {
     }
 
     /// Clears the drawing: the report follows.
-    fn end(&mut self, _end: &RunEnd) -> Result<(), SinkError> {
+    fn end(&mut self, end: &RunEnd) -> Result<(), SinkError> {
         if let Canvas::Screen(display) = &mut self.canvas {
             drop(display.take());
         }
         let cleared = screen::print(&TerminalText::default());
         cleared.map_err(|error| SinkError(format!("cannot clear what was drawn: {error}")))?;
         self.notices.iter().for_each(say);
+        if !matches!(end.ending, Ending::Aborted(_)) {
+            self.lost.iter_mut().filter_map(|(_, notice)| notice.take()).for_each(|notice| say(&notice));
+        }
         Ok(())
     }
 }

@@ -1,5 +1,8 @@
 //! The other side of a run over workers: offers the load that a coordinator assigns.
 
+use std::fmt::Display;
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -8,12 +11,13 @@ use anyhow::{Context as _, anyhow};
 use cluster::{ClusterError, Listening, ReceivedFiles, Secret, Session, WorkerIdentity};
 use engine::{Control, Loops, Program, RunOptions, Wakeup};
 use evidence::TerminalText;
+use figures::number::counted;
 use observe::{Host, Observer, OwnProcess, Watch};
 
 use crate::failure::{CommandResult, Failure};
 use crate::manifest::workload_digest;
 use crate::observers::report_address_changes;
-use crate::workers::{HandedJob, LISTENING, PlanJob, Served, VERSION, received, received_plan};
+use crate::workers::{HandedJob, LISTENING, PlanJob, Served, VERSION, received, received_plan, secret};
 use crate::{prepare, reflection, screen};
 
 /// Between two looks at virtual users that are being made.
@@ -22,8 +26,18 @@ const MADE_INTERVAL: Duration = Duration::from_secs(1);
 /// Makes the script of a job for a worker that was handed it.
 pub type ServeScript = fn(serde_json::Value, &mut Session) -> CommandResult<Served>;
 
-/// Wait at this address for a coordinator that knows the secret, and offer the part of its run's load that it assigns.
-pub fn serve(address: &str, secret: Secret, script: ServeScript) -> CommandResult<()> {
+/// Who started a worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StartedBy {
+    /// A user, who reads how far it is.
+    User,
+    /// The coordinator, which says itself what becomes of the run.
+    Coordinator,
+}
+
+/// Wait at this address for a coordinator that knows the secret, and offer the part of its run's load that it assigns. Returns the
+/// exit code.
+pub fn serve(address: &str, secret: Secret, started_by: StartedBy, script: ServeScript) -> CommandResult<u8> {
     let listening = Listening::bind(address, secret, VERSION);
     let listening = listening.with_context(|| address.to_owned()).map_err(Failure::usage)?;
     let address = listening.address().map_err(Failure::own)?;
@@ -36,11 +50,36 @@ pub fn serve(address: &str, secret: Secret, script: ServeScript) -> CommandResul
         }
         screen::note(format_args!("worker {address}: {from} is refused: {error}"));
     };
-    let session = listening.accept(&identity(), refused).map_err(gone)?;
-    offer(session, script)
+    let say = |what: &dyn Display| {
+        if started_by == StartedBy::User {
+            screen::note(format_args!("worker {address}: {what}"));
+        }
+    };
+    let end = listening.accept(&identity(), refused).map_err(gone).and_then(|session| {
+        let from = session.coordinator().map(|from| format!(" from {from}")).unwrap_or_default();
+        let (number, loops) = (session.assignment.worker + 1, session.assignment.loops);
+        let loops = if loops == 1 { "1 loop".to_owned() } else { format!("{loops} loops") };
+        say(&format_args!("connected{from}: it is worker {number} of the run, with {loops}"));
+        offer(session, script, &say)
+    });
+    match end {
+        Ok(()) => Ok(0),
+        Err(failure) if started_by == StartedBy::Coordinator && is_known_there(&failure) => {
+            Ok(failure.exit_code())
+        }
+        Err(failure) => Err(failure),
+    }
 }
 
-fn offer(mut session: Session, script: ServeScript) -> CommandResult<()> {
+/// Whether the coordinator was told of this, or is gone and has told its user why.
+fn is_known_there(failure: &Failure) -> bool {
+    match failure {
+        Failure::Own(error) => error.is::<ClusterError>(),
+        _ => true,
+    }
+}
+
+fn offer(mut session: Session, script: ServeScript, say: &dyn Fn(&dyn Display)) -> CommandResult<()> {
     let ready = served(&mut session, script).and_then(|served| {
         let program = &served.program;
         prepare::require_descriptors(program, session.assignment.loops)?;
@@ -58,6 +97,7 @@ fn offer(mut session: Session, script: ServeScript) -> CommandResult<()> {
         }
     };
     let clock = session.wait_to_begin(&digest).map_err(gone)?;
+    say(&"the load begins");
     let options =
         RunOptions { program, clock, control: Control::new(), behaviour, wakeup: Wakeup::default() };
     let (observed, seen) = channel();
@@ -74,7 +114,9 @@ fn offer(mut session: Session, script: ServeScript) -> CommandResult<()> {
         report_address_changes(&program, &observed);
         finish()
     };
-    session.offer(loops, &options, seen, end).map_err(gone)
+    let requests = session.offer(loops, &options, seen, end).map_err(gone)?;
+    say(&format_args!("finished: {}", counted(requests, "request")));
+    Ok(())
 }
 
 fn served(session: &mut Session, script: ServeScript) -> CommandResult<Served> {
@@ -103,6 +145,21 @@ fn program(job: PlanJob, session: &mut Session) -> CommandResult<Program> {
         ))
     };
     program.set_up_elsewhere(variables, ticks).ok_or_else(other)
+}
+
+/// By what the coordinator of a worker at this address proves who it is.
+pub fn secret_for(address: &str, keys: Option<&Path>, token_file: Option<&Path>) -> CommandResult<Secret> {
+    let is_reachable = |address: SocketAddr| !address.ip().is_loopback();
+    // A name that is not known is the failure of listening.
+    let is_reachable = address.to_socket_addrs().is_ok_and(|mut all| all.any(is_reachable));
+    if keys.is_none() && is_reachable {
+        return Err(Failure::usage(anyhow!(
+            "{address} can be reached from other machines, so a worker listens there only with keys: make them with `plimsoll worker \
+             --make-keys run.pem`, copy the file to each machine, and give it as `--keys run.pem` here and as `--worker-keys run.pem` to \
+             `plimsoll run`"
+        )));
+    }
+    secret(keys, token_file)
 }
 
 fn gone(error: ClusterError) -> Failure {

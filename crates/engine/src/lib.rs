@@ -75,6 +75,9 @@ pub enum EngineError {
     /// An iteration cannot be carried out as planned; the reason.
     #[error("{0}")]
     Aborted(String),
+    /// Every process that offered the load for this one is gone; the reasons.
+    #[error("{0}")]
+    Lost(String),
     /// A loop's thread could not be started, or panicked.
     #[error("a loop of the engine has failed: {0}")]
     Loop(String),

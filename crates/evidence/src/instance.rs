@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Instance {
     /// The machine.
     pub machine: u16,
-    /// The process on the machine.
+    /// The process: of a run with workers the number of the worker, from 1, whatever its machine.
     pub process: u16,
     /// The loop in the process.
     #[serde(rename = "loop")]
@@ -31,14 +31,13 @@ impl Instance {
     }
 }
 
-/// `loop 2`; from the second process or machine on, `machine 1 process 0 loop 2`.
+/// `loop 2`; of a worker, whose number is that of its process, `worker 3, loop 2`.
 impl fmt::Display for Instance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Instance { machine, process, loop_index } = self;
-        if (*machine, *process) != (0, 0) {
-            write!(f, "machine {machine} process {process} ")?;
+        if self.process != 0 {
+            write!(f, "worker {}, ", self.process)?;
         }
-        write!(f, "loop {loop_index}")
+        write!(f, "loop {}", self.loop_index)
     }
 }
 
@@ -49,8 +48,10 @@ mod tests {
     #[test]
     fn a_loop_of_the_only_process_is_named_by_its_number_alone() {
         assert_eq!(Instance::of_loop(2).to_string(), "loop 2");
-        let far = Instance { machine: 1, process: 0, loop_index: 2 };
-        assert_eq!(far.to_string(), "machine 1 process 0 loop 2");
-        assert!(Instance::of_loop(9) < far);
+        for machine in [0, 1] {
+            let of_worker = Instance { machine, process: 3, loop_index: 2 };
+            assert_eq!(of_worker.to_string(), "worker 3, loop 2");
+            assert!(Instance::of_loop(9) < of_worker);
+        }
     }
 }

@@ -137,7 +137,7 @@ fn coordinate(asked: &PodOffer<'_>, local: String, signals: &mut HandedOn) -> Co
         RunOf::Script => &["--mark-report", "--evidence"],
     };
     command.arg("run").args(asked.run).args(evidence).arg(run_file()).arg("--worker-keys").arg(asked.keys);
-    command.args(["--worker-timeout", &asked.start_limit_s.min(3_600).to_string()]);
+    command.args(["--worker-timeout", &format!("{}s", asked.start_limit_s.clamp(1, 3_600))]);
     command.args(workers.iter().flat_map(|worker| ["--worker", worker]));
     // The report follows the line about the run file, so that progress ends with it.
     let run = command.stdout(report).spawn().context("the run cannot be started").map_err(Failure::own)?;

@@ -8,8 +8,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use cluster::RunKeys;
 use conduct::failure::{CommandResult, Failure};
-use conduct::worker::serve;
-use conduct::workers::secret;
+use conduct::worker::{StartedBy, secret_for, serve};
 
 use crate::arguments::WorkerArguments;
 use crate::script;
@@ -21,9 +20,10 @@ pub(crate) fn worker(arguments: &WorkerArguments) -> CommandResult<u8> {
     if arguments.with_parent {
         end_with_parent().map_err(Failure::own)?;
     }
-    let secret = secret(arguments.keys.as_deref(), arguments.token_file.as_deref())?;
-    serve(&arguments.listen, secret, script::served)?;
-    Ok(0)
+    let (keys, token_file) = (arguments.keys.as_deref(), arguments.token_file.as_deref());
+    let secret = secret_for(&arguments.listen, keys, token_file)?;
+    let started_by = if arguments.with_parent { StartedBy::Coordinator } else { StartedBy::User };
+    serve(&arguments.listen, secret, started_by, script::served)
 }
 
 #[cfg(target_os = "linux")]

@@ -70,6 +70,7 @@ fn sections(summary: &Summary) -> Vec<Section> {
     sections.extend(beside_k6(summary));
     sections.extend(metrics(summary));
     sections.push(totals::section(summary));
+    sections.extend(machine::unlike_workers(summary));
     sections.extend(machine::sections(summary));
     sections.extend(profiles::sections(summary));
     sections.extend(exchanges::sections(summary));

@@ -41,7 +41,7 @@ pub(super) struct WorkerEnd {
 pub(super) enum WorkerExit {
     /// At the end of its load, with what its command says of it.
     Ended(serde_json::Value),
-    /// It vanished, for this reason.
+    /// It vanished: its name and the reason.
     Vanished(String),
 }
 
@@ -293,12 +293,12 @@ impl Pump {
         others: &Others,
     ) -> Result<WorkerEnd, EngineError> {
         let from_second = self.loops.iter().map(|of_loop| of_loop.next_second).min().unwrap_or(0);
-        let why = format!(
-            "{} vanished: {error}; what it had from second {from_second} on is lost, and its arrivals of an open \
-             model count as dropped by the generator",
-            self.name()
+        let name = self.name();
+        let text = format!(
+            "{name} vanished: {error}; what it had from second {from_second} on is lost, and its arrivals of an open \
+             model count as dropped by the generator"
         );
-        self.note(options.clock.now(), &why);
+        self.note(options.clock.now(), &text);
         others.leave();
         let states = self.loops.iter().map(|of_loop| &of_loop.state);
         let totals = WorkerTotals {
@@ -315,7 +315,7 @@ impl Pump {
         };
         let lost = self.loops.into_iter().map(lost).collect();
         record_absence(lost, &self.group, options, others)?;
-        Ok(WorkerEnd { totals, exit: WorkerExit::Vanished(why) })
+        Ok(WorkerEnd { totals, exit: WorkerExit::Vanished(format!("{name}: {error}")) })
     }
 
     fn note(&self, at: Instant, text: &str) {

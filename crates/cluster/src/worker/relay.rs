@@ -1,11 +1,12 @@
 //! Between the loops of a worker and the coordinator: ticks one way, commands the other.
 
+use std::collections::BTreeSet;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Duration;
 
 use engine::{Command, Control};
-use evidence::Observed;
 use evidence::tick_channel::{Received, TickReceiver};
+use evidence::{Key, KeyId, Metric, Observed, Outcome, Tick};
 
 use super::answer;
 use crate::ClusterError;
@@ -23,11 +24,30 @@ const SILENCE_LIMIT: Duration = Duration::from_secs(15);
 pub(super) struct Relay {
     link: Link,
     inlets: Vec<Option<TickReceiver>>,
+    /// By loop.
+    requests: Vec<EndedRequests>,
     observed: Option<Receiver<Observed>>,
     ended: Receiver<Ended>,
     has_said_end: bool,
     /// Whether both sides know that the load ends at once.
     is_abandoned: bool,
+}
+
+/// Counts the requests of a loop that ended, from its ticks.
+#[derive(Debug, Clone, Default)]
+struct EndedRequests {
+    keys: BTreeSet<KeyId>,
+    count: u64,
+}
+
+impl EndedRequests {
+    fn take(&mut self, tick: &Tick) {
+        let has_ended =
+            |key: &Key| key.metric == Metric::ResponseTime && key.outcome != Some(Outcome::Cancelled);
+        self.keys.extend(tick.new_keys.iter().filter(|(_, key)| has_ended(key)).map(|(id, _)| *id));
+        let ended = tick.histograms().filter(|(id, _)| self.keys.contains(id));
+        self.count += ended.map(|(_, times)| times.count()).sum::<u64>();
+    }
 }
 
 impl Relay {
@@ -37,17 +57,26 @@ impl Relay {
         observed: Receiver<Observed>,
         ended: Receiver<Ended>,
     ) -> Relay {
-        let inlets = inlets.into_iter().map(Some).collect();
-        Relay { link, inlets, observed: Some(observed), ended, has_said_end: false, is_abandoned: false }
+        let inlets: Vec<_> = inlets.into_iter().map(Some).collect();
+        let requests = vec![EndedRequests::default(); inlets.len()];
+        Relay {
+            link,
+            inlets,
+            requests,
+            observed: Some(observed),
+            ended,
+            has_said_end: false,
+            is_abandoned: false,
+        }
     }
 
-    /// Until the coordinator has everything, or is gone; then the load is abandoned.
-    pub(super) fn work(mut self, control: &Control) -> Result<(), ClusterError> {
+    /// Until the coordinator has everything, or is gone; then the load is abandoned. Returns how many requests ended.
+    pub(super) fn work(mut self, control: &Control) -> Result<u64, ClusterError> {
         let end = self.work_until_bye(control);
         if end.is_err() {
             control.abandon();
         }
-        end
+        end.map(|()| self.requests.iter().map(|of_loop| of_loop.count).sum())
     }
 
     fn work_until_bye(&mut self, control: &Control) -> Result<(), ClusterError> {
@@ -82,12 +111,13 @@ impl Relay {
     /// One tick of each loop, and what was observed; the end when there is nothing more. Whether a loop may have another tick.
     fn hand_on(&mut self) -> Result<bool, ClusterError> {
         let mut has_more = false;
-        for slot in &mut self.inlets {
+        for (slot, requests) in self.inlets.iter_mut().zip(&mut self.requests) {
             let Some(inlet) = slot else { continue };
             match inlet.take() {
                 Received::Empty => {}
                 Received::Closed => *slot = None,
                 Received::Tick(full) => {
+                    requests.take(&full);
                     tick::write(&full, |part| {
                         self.link.send(FrameKind::Tick, |to| to.extend_from_slice(part))
                     })?;

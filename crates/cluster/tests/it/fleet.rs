@@ -246,7 +246,9 @@ fn a_run_that_loses_every_worker_is_broken_off() {
     let cut = |address| cut_after(6_500, address, Cut::Closed);
     let addresses = started(LONG, 1).into_iter().map(cut).collect::<Vec<_>>();
     let (ended, ..) = run(&addresses, LONG, record);
-    assert!(ended.unwrap_err().to_string().contains("every worker has vanished"));
+    let why = ended.unwrap_err().to_string();
+    assert!(why.starts_with("every worker has vanished: worker 1 (127.0.0.1:"), "{why}");
+    assert!(why.contains("): the connection was closed"), "{why}");
 }
 
 #[test]

@@ -78,7 +78,7 @@ pub(crate) fn accept(listening: Listening) -> Result<Session, ClusterError> {
 }
 
 /// A worker that offers its part of the plan.
-pub(crate) fn worker(listening: Listening, plan: &'static str) -> JoinHandle<Result<(), ClusterError>> {
+pub(crate) fn worker(listening: Listening, plan: &'static str) -> JoinHandle<Result<u64, ClusterError>> {
     thread::spawn(move || {
         let mut session = accept(listening)?;
         let program = program(plan);

@@ -1,11 +1,13 @@
 //! Arguments of `run` about workers, and of `worker`.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
 use conduct::worker_options::{ListedWorker, WorkerOptions, WorkerPlaces};
+use workload::units;
 
 pub(super) const WORKER_EXAMPLES: &str = "\
 Examples:
@@ -32,9 +34,9 @@ pub(crate) struct WorkersArguments {
     /// The token of workers on this machine [default: PLIMSOLL_WORKER_TOKEN in the environment]
     #[arg(long, value_name = "FILE", requires = "addresses", hide_short_help = true)]
     pub(crate) worker_token_file: Option<PathBuf>,
-    /// Time limit in seconds for connecting the workers, and again for their readiness
-    #[arg(long, hide_short_help = true, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=3_600))]
-    pub(crate) worker_timeout: u32,
+    /// Time limit for connecting the workers, and again for their readiness
+    #[arg(long, hide_short_help = true, value_name = "DURATION", default_value = "60s", value_parser = patience, allow_hyphen_values = true)]
+    pub(crate) worker_timeout: Duration,
 }
 
 impl WorkersArguments {
@@ -49,8 +51,19 @@ impl WorkersArguments {
                 token_file: self.worker_token_file.clone(),
             },
         };
-        Some(WorkerOptions { places, patience: Duration::from_secs(self.worker_timeout.into()) })
+        Some(WorkerOptions { places, patience: self.worker_timeout })
     }
+}
+
+/// How long workers may be waited for.
+const PATIENCE: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(3_600);
+
+fn patience(text: &str) -> anyhow::Result<Duration> {
+    let patience = units::duration(text).map_err(anyhow::Error::msg)?;
+    if !PATIENCE.contains(&patience) {
+        bail!("workers are waited for from 1s to 1h");
+    }
+    Ok(patience)
 }
 
 /// The most times that a worker offers what others do.
@@ -88,6 +101,17 @@ pub(crate) struct WorkerArguments {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_time_for_workers_is_a_duration_within_an_hour() {
+        assert_eq!(patience("3s").unwrap(), Duration::from_secs(3));
+        assert_eq!(patience("1m30s").unwrap(), Duration::from_secs(90));
+        let wrong = |text: &str| patience(text).unwrap_err().to_string();
+        assert!(wrong("3").contains("write `3s`"), "{}", wrong("3"));
+        for out_of_range in ["0s", "500ms", "2h"] {
+            assert_eq!(wrong(out_of_range), "workers are waited for from 1s to 1h");
+        }
+    }
 
     #[test]
     fn a_worker_has_an_address_and_may_have_a_weight() {

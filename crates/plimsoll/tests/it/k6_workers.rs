@@ -132,7 +132,7 @@ fn workers_share_the_part_of_a_load_that_an_instance_has() {
     let part = ["--execution-segment", "1/4:3/5", "--execution-segment-sequence", "0,1/4,3/5,1"];
     let offered = |processes: [&str; 4]| offered(&[&part[..], &processes].concat(), 10, 20);
     let (one, two) = thread::scope(|scope| {
-        let one = scope.spawn(|| offered(["--loops", "2", "--worker-timeout", "9"]));
+        let one = scope.spawn(|| offered(["--loops", "2", "--worker-timeout", "9s"]));
         (offered(["--loops", "1", "--workers", "2"]), one.join().unwrap())
     });
     assert_eq!(one.0, two.0);

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
 use testbed::{Behaviour, Served, Site, Target};
 
-use crate::command::{Running, TestFolder, open, recorded_seconds};
+use crate::command::{Running, TestFolder, checked, open, recorded_seconds, refusal};
 
 /// An open scenario with random arrivals, one of a number of iterations for each virtual user, and one that all share.
 const PLAN: &str = r#"version = 1
@@ -157,7 +157,8 @@ fn the_arrivals_of_a_killed_worker_are_dropped_by_the_generator() {
     let mut run = folder.start(&RUN);
     let workers = workers_of(&mut run, &folder, 2);
     kill_process(workers[1], Signal::KILL).unwrap();
-    run.end().stdout_contains(&["W1", "worker 2", "vanished"]);
+    // The report lists both, since they were not alike.
+    run.end().stdout_contains(&["W1", "worker 2", "vanished", "started/s", "\nworker 1 (127.0.0.1:"]);
     let arrivals = &folder.json("run.json")["accounting"]["arrivals"];
     let count = |name: &str| arrivals[name].as_u64().unwrap();
     assert_eq!(count("scheduled"), 300);
@@ -280,8 +281,45 @@ fn workers_with_keys_serve_the_coordinator_that_has_them() {
         |keys| other.plimsoll(&["run", "plan.toml", "--quiet", "--worker", &address, "--worker-keys", keys]);
     run("other.pem").exits_with(2).stderr_contains(&["worker 1"]);
     run("run.pem").exits_with(0);
-    worker.end().exits_with(0);
     assert_eq!(target.requests(), 50);
+    worker.end().exits_with(0).stderr_contains(&[
+        "connected from 127.0.0.1:",
+        "it is worker 1 of the run, with 1 loop\n",
+        "the load begins\n",
+        "finished: 50 requests\n",
+    ]);
+}
+
+#[test]
+fn a_worker_that_other_machines_reach_is_told_of_keys_before_it_listens() {
+    let folder = TestFolder::new("");
+    for listen in ["0.0.0.0:0", "[::]:0"] {
+        let ran = folder.plimsoll(&["worker", "--listen", listen]);
+        ran.exits_with(2).stderr_contains(&[listen, "--make-keys run.pem", "--worker-keys run.pem"]);
+        assert!(ran.stdout.is_empty() && !ran.stderr.contains("PLIMSOLL_WORKER_TOKEN"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn local_workers_leave_it_to_the_run_to_say_why_it_did_not_start() {
+    let folder = TestFolder::new(&checked(&open(refusal().addr(), 1)));
+    let ran = folder.plimsoll(&["run", "plan.toml", "--quiet", "--workers", "3"]);
+    ran.exits_with(2);
+    assert!(!ran.stderr.contains("coordinator") && ran.stderr.lines().count() < 4, "{}", ran.stderr);
+}
+
+#[test]
+fn that_every_worker_is_lost_is_said_once() {
+    let target = target();
+    let folder = TestFolder::new(&open(target.addr(), 60));
+    let loud = RUN.iter().copied().filter(|word| *word != "--quiet").collect::<Vec<_>>();
+    let mut run = folder.start(&loud);
+    for worker in workers_of(&mut run, &folder, 1) {
+        kill_process(worker, Signal::KILL).unwrap();
+    }
+    let ran = run.end();
+    ran.exits_with(1).stderr_contains(&["every worker has vanished"]);
+    assert_eq!(ran.stderr.matches("vanished").count(), 1, "{}", ran.stderr);
 }
 
 #[test]

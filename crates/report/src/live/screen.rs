@@ -10,6 +10,7 @@ mod layout;
 mod lost;
 mod objectives;
 mod targets;
+mod workers;
 
 use std::cmp::Reverse;
 
@@ -26,6 +27,7 @@ use crate::summary::labels::Labels;
 use layout::{Space, Want};
 use lost::LostWorker;
 use targets::Targets;
+use workers::Workers;
 
 /// What is known of a run under way.
 #[derive(Debug, Clone)]
@@ -36,6 +38,7 @@ pub struct LiveScreen {
     is_open: bool,
     figures: LiveFigures,
     targets: Targets,
+    workers: Workers,
     /// The latest recorded example of each: the step, and what was wrong.
     examples: Vec<(Outcome, [String; 2])>,
     objectives: Vec<ObjectiveNow>,
@@ -132,6 +135,7 @@ impl LiveScreen {
             is_open: workload.scenarios.iter().any(|scenario| scenario.executor.is_open()),
             figures: LiveFigures::new(workload, loops).by_endpoint(workload),
             targets: Targets::default(),
+            workers: Workers::default(),
             examples: Vec::new(),
             objectives: Vec::new(),
             with_objective: workload
@@ -150,6 +154,7 @@ impl LiveScreen {
     pub fn take(&mut self, tick: &Tick) {
         self.figures.take(tick);
         self.targets.take_loop(tick);
+        self.workers.take(tick);
         tick.exemplars.iter().filter(|e| e.outcome.is_failure()).for_each(|e| self.keep_example(e));
     }
 
@@ -251,6 +256,8 @@ impl Drawing<'_> {
         let gap = usize::from(is_large);
         let rows = rows.saturating_sub(head.len() + 1);
         let endpoints = self.screen.endpoints();
+        let workers = self.screen.workers.line(&self.screen.lost);
+        let targets = self.screen.targets.len() + usize::from(workers.is_some());
         let wants = [
             // A heading and the row of all; of the others some, or the first and how many more there are.
             Want {
@@ -258,7 +265,7 @@ impl Drawing<'_> {
                 most: endpoints + 2 + gap,
             },
             Want::titled(self.screen.objectives.len(), MAX_OBJECTIVES, gap),
-            Want { least: self.screen.targets.len().min(2), most: self.screen.targets.len() }.with(gap),
+            Want { least: targets.min(2), most: targets }.with(gap),
             Want { least: self.now.failures.len().min(1), most: self.now.failures.len().min(4) }.with(gap),
             Want { least: HEAT_MAP + gap, most: 40 },
         ];
@@ -275,7 +282,11 @@ impl Drawing<'_> {
         };
         part(endpoints, &|rows| self.endpoints(rows));
         part(objectives, &|rows| self.objectives(rows));
-        part(targets, &|rows| self.screen.targets.lines(self.now, rows, self.columns));
+        part(targets, &|rows| {
+            let of_targets = rows - usize::from(workers.is_some()).min(rows);
+            let lines = self.screen.targets.lines(self.now, of_targets, self.columns);
+            lines.into_iter().chain(workers.clone()).collect()
+        });
         part(failures, &|rows| self.failures(rows));
         part(heat_map, &|rows| self.heat_map(rows));
         part(shown_notes, &|rows| {

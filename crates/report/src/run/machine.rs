@@ -1,13 +1,15 @@
 //! Scenarios, the generator, CPU and observed series, on a page.
 
-use evidence::SeriesKey;
+use evidence::manifest::Worker;
+use evidence::{RuleId, SeriesKey};
 
 use crate::document::{
-    Block, Column, FactLayout, Facts, Forms, Paragraph, ParagraphKind, Row, Section, Table,
+    Block, Cell, Column, FactLayout, Facts, Forms, Paragraph, ParagraphKind, Row, Section, Table,
 };
 use crate::number;
 use crate::summary::{
-    Arrivals, CpuUse, Outcomes, ScenarioTotal, SeriesSummary, Summary, quantile_text, spread_of_workers,
+    Arrivals, CpuUse, Outcomes, ScenarioTotal, SeriesSummary, Summary, WorkerSummary, quantile_text,
+    spread_of_workers,
 };
 
 /// The most phases that have a column in the table of series.
@@ -23,8 +25,51 @@ pub(super) fn sections(summary: &Summary) -> [Section; 2] {
     );
     let scenarios = Section::new("scenarios", "Scenarios", vec![Block::Table(scenarios(summary)), hint]);
     let facts = Block::Facts(Facts::new(FactLayout::Values, generator(summary)));
-    let blocks = vec![facts, Block::Table(cpu(summary)), Block::Table(series(summary))];
+    let mut blocks = vec![facts, Block::Table(cpu(summary)), Block::Table(series(summary))];
+    if summary.workers.len() > 1 && !differ(summary) {
+        let folded = format!("Workers ({})", summary.workers.len());
+        blocks.insert(1, Block::Table(Table { folded: Some(folded), ..workers(summary) }));
+    }
     [scenarios, Section::new("generator", "Generator and targets", blocks)].map(|of| of.only(Forms::Page))
+}
+
+/// Each worker, in every form where they were not alike.
+pub(super) fn unlike_workers(summary: &Summary) -> Option<Section> {
+    let section = || Section::new("workers", "Workers", vec![Block::Table(workers(summary))]);
+    differ(summary).then(section)
+}
+
+/// Whether a rule names one of several workers, or one dropped arrivals that others did not drop.
+fn differ(summary: &Summary) -> bool {
+    let names_one = |rule: RuleId| matches!(rule, RuleId::W1 | RuleId::W2 | RuleId::W3 | RuleId::W4);
+    let is_found = summary.judgement.findings.iter().any(|finding| names_one(finding.rule));
+    let dropped = || summary.workers.iter().map(|worker| worker.load.dropped_late);
+    summary.workers.len() > 1 && (is_found || dropped().min() != dropped().max())
+}
+
+fn workers(summary: &Summary) -> Table {
+    let percent = |share: f64| format!("{} %", number::significant(share * 100.0, 2));
+    let row = |worker: &WorkerSummary| {
+        let load = &worker.load;
+        let cells = [
+            Cell::new(worker.loops.to_string()),
+            Cell::new(number::or_not_measured(load.offered_per_s, |n| number::significant(n, 3))),
+            Cell::bad_if(number::count(load.dropped_late), load.dropped_late > 0),
+            Cell::new(number::time_or_none(load.start_lag_p99_ms)),
+            Cell::new(number::or_not_measured(load.stalled, percent)),
+            Cell::new(number::or_not_measured(load.cpu_cores, |n| number::significant(n, 2))),
+        ];
+        Row::of_cells(Worker::name_of(worker.place.process.into(), &worker.address), cells)
+    };
+    let columns = [
+        Column::new("loops", 2),
+        Column::new("started/s", 0),
+        Column::new("dropped late", 0),
+        Column::new("start lag p99", 1),
+        Column::new("stalled", 2),
+        Column::new("CPU, cores", 1),
+    ];
+    Table::of_columns("worker", columns, summary.workers.iter().map(row))
 }
 
 fn scenarios(summary: &Summary) -> Table {

@@ -299,6 +299,32 @@ fn a_worker_that_is_gone_is_said_at_the_top_with_what_follows() {
 }
 
 #[test]
+fn workers_are_counted_and_the_one_that_is_behind_is_named() {
+    let mut screen = LiveScreen::new(&sample_run::workload(), 3);
+    let second = |screen: &mut LiveScreen, second: u32, processes: &[u16]| {
+        for process in processes {
+            let mut tick = tick(second);
+            tick.instance = Instance { machine: process / 3, process: *process, loop_index: 0 };
+            tick.state.cpu_ns += u64::from(*process) * 200_000_000;
+            screen.take(&tick);
+        }
+    };
+    let line = |screen: &LiveScreen, start: &str| {
+        let text = drawn(screen, (80, 24), ScreenChoice::default());
+        let found = text.lines().map(str::trim).find(|line| line.starts_with(start)).map(str::to_owned);
+        found.unwrap_or_else(|| panic!("no {start} in {text}"))
+    };
+    assert!(!drawn(&screen, (80, 24), ScreenChoice::default()).contains("workers"));
+    (0..9).for_each(|at| second(&mut screen, at, &[1, 2, 3]));
+    assert_eq!(line(&screen, "workers"), "workers           3 of 3 connected");
+    assert_eq!(line(&screen, "generator"), "generator         busiest loop 91 % (worker 3, loop 0)");
+    (9..13).for_each(|at| second(&mut screen, at, &[1, 3]));
+    assert_eq!(line(&screen, "workers"), "workers           3 of 3 connected · worker 2 is 4 s behind");
+    screen.observe(&gone(2, 13));
+    assert_eq!(line(&screen, "workers"), "workers           2 of 3 connected");
+}
+
+#[test]
 fn arrivals_that_a_late_generator_dropped_invalidate_the_run_on_the_screen() {
     let mut screen = screen();
     screen.set_load_missed(true);

@@ -10,7 +10,7 @@ use crate::number;
 /// A worker of which nothing comes any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LostWorker {
-    number: u16,
+    pub(super) number: u16,
     /// What the notice calls it.
     name: String,
     at_s: u32,

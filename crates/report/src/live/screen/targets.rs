@@ -117,9 +117,14 @@ impl Targets {
         if let Some(cores) = own {
             line.add(Tone::Normal, &format!("{} cores", cores_text(cores))).add(Tone::Dim, " · ");
         }
-        let busiest = self.loops.values().copied().fold(0.0, f64::max);
-        let tone = if busiest > SCARCE { Tone::Bad } else { Tone::Normal };
-        line.add(tone, &format!("busiest loop {}", number::whole_percent(busiest.min(1.0))));
+        let busiest = self.loops.iter().max_by(|(_, one), (_, other)| one.total_cmp(other));
+        let (place, share) = busiest.map_or((Instance::default(), 0.0), |(place, share)| (*place, *share));
+        let (tone, which) = match (share > SCARCE, place.process) {
+            (true, 0) => (Tone::Bad, String::new()),
+            (true, _) => (Tone::Bad, format!(" ({place})")),
+            (false, _) => (Tone::Normal, String::new()),
+        };
+        line.add(tone, &format!("busiest loop {}{which}", number::whole_percent(share.min(1.0))));
         if now.disturbed > 0 {
             let many = now.disturbed as f64 > MANY_DISTURBED * now.completed as f64;
             let requests = number::counted(now.disturbed, "request");
@@ -136,7 +141,7 @@ fn cores_text(cores: f64) -> String {
     format!("{cores:.2}")
 }
 
-fn titled(name: &str) -> TextLine {
+pub(super) fn titled(name: &str) -> TextLine {
     let mut line = TextLine::new();
     line.add(Tone::Accent, &format!("   {}", fit(name, NAME - 1))).pad_to(NAME + 3);
     line

@@ -34,6 +34,8 @@ pub(crate) fn form(text: &str, scenarios: &[&str]) -> Form {
             phase(&mut form, heading, body);
         } else if heading.starts_with("Parts of a request  ") {
             request_phases(&mut form, body);
+        } else if *heading == "Workers" {
+            each_worker(&mut form, body);
         } else {
             foot_lines.extend(lines.iter().copied());
         }
@@ -256,6 +258,18 @@ fn workers(form: &mut Form, text: &str) {
         form.show(format!("workers/{name} least"), ends[0]);
         form.show(format!("workers/{name} most"), ends[1]);
     }
+}
+
+/// The same, from the table that has each of them.
+fn each_worker(form: &mut Form, body: &[&str]) {
+    let table = table(body);
+    let column = table.heads.iter().position(|head| head == "dropped late").unwrap();
+    let number = |row: &&Vec<String>| row[column].replace(',', "").parse::<u64>().unwrap();
+    let least = table.rows.iter().min_by_key(number).unwrap();
+    let most = table.rows.iter().max_by_key(number).unwrap();
+    form.show("workers/number", &table.rows.len().to_string());
+    form.show("workers/dropped late least", &least[column]);
+    form.show("workers/dropped late most", &most[column]);
 }
 
 fn arrivals(form: &mut Form, of: &str, text: &str) {
