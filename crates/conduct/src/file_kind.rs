@@ -30,6 +30,8 @@ pub enum FileKind {
     Script,
     /// The evidence of a run.
     RunFile,
+    /// A report of a run, which is made of its file.
+    Report,
     /// Results of another tool.
     Results,
     /// A table.
@@ -45,6 +47,9 @@ impl FileKind {
     pub fn detect(head: &[u8]) -> Option<FileKind> {
         if head.starts_with(b"SQLite format 3\0") {
             return Some(FileKind::RunFile);
+        }
+        if is_report(head) {
+            return Some(FileKind::Report);
         }
         if has_results(head) {
             return Some(FileKind::Results);
@@ -114,6 +119,13 @@ impl FileKind {
                 format!("is a k6 script: `plimsoll run {path}`, with a name that ends in `.js` or `.ts`")
             }
             FileKind::RunFile => format!("is a run file: `plimsoll report {path}`"),
+            FileKind::Report => {
+                let file = Path::new(path).with_extension("plimsoll");
+                format!(
+                    "is a report that Plimsoll wrote: give the run file, such as {}, which `plimsoll run -o FILE.plimsoll` writes",
+                    file.display()
+                )
+            }
             FileKind::Results => format!("has results of another tool: `plimsoll import {path}`"),
             FileKind::Csv => {
                 "is a table (CSV): a plan reads it as data, `[data.NAME]` with `file = \"…\"`".to_owned()
@@ -124,6 +136,17 @@ impl FileKind {
             FileKind::OfOthers(tool) => tool.advice(),
         }
     }
+}
+
+/// Whether these bytes begin a report as HTML, JSON or JUnit.
+fn is_report(head: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(&head[..head.len().min(REPORT_HEAD_BYTES)]);
+    let signs = [
+        "<meta name=\"generator\" content=\"Plimsoll\">",
+        "\"schema\": \"plimsoll.",
+        "<testsuites name=\"plimsoll\"",
+    ];
+    signs.iter().any(|sign| text.contains(sign))
 }
 
 /// Whether the first lines have the same number of columns, two or more, and nothing of a program or of TOML.
@@ -146,6 +169,8 @@ fn is_target_list(text: &str) -> bool {
 
 /// How much of a file is read to recognise it.
 const HEAD_BYTES: u64 = 64 << 10;
+/// A report names its maker within so many bytes.
+const REPORT_HEAD_BYTES: usize = 4 << 10;
 
 /// Refuse the file at `path` if it is missing, cannot be read as text, or is clearly of another kind than these.
 pub fn refuse_others(path: &Path, accepted: &[FileKind]) -> CommandResult<()> {
@@ -233,6 +258,11 @@ mod tests {
             ("timeStamp,elapsed,label\n1,2,a\n", Some(FileKind::Results)),
             ("GET http://h/\nx-id: 1\n", Some(FileKind::TargetList)),
             ("{\"method\":\"GET\",\"url\":\"http://h/\"}\n", Some(FileKind::TargetList)),
+            ("{\n  \"schema\": \"plimsoll.report/2\",\n", Some(FileKind::Report)),
+            (
+                "<!doctype html>\n<head>\n<meta name=\"generator\" content=\"Plimsoll\">",
+                Some(FileKind::Report),
+            ),
             ("GET /relative\n", None),
             ("name = \"a, b\"\n", None),
             ("hello\n", None),

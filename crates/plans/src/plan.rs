@@ -240,9 +240,10 @@ fn default_max_vus(scenario: &Scenario) -> u32 {
 }
 
 fn check_version(root: &Section<'_>) {
-    if let Some(item) = root.need("version", "`version = 1`")
-        && item.whole(0..=u64::MAX).is_some_and(|version| version != 1)
-    {
+    let Some(item) = root.need("version", "`version = 1`") else { return };
+    if item.is_text() {
+        item.wrong("`version` is a number: write `version = 1`, without quotes");
+    } else if item.whole(0..=u64::MAX).is_some_and(|version| version != 1) {
         item.wrong("only `version = 1` is known; this file needs another version of the command");
     }
 }

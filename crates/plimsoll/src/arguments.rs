@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 use conduct::live_address::LiveAddress;
@@ -456,7 +456,23 @@ fn run_file(text: &str) -> Result<PathBuf, String> {
             Err("this option names the run file; reports are written by --json, --html, --md and --junit"
                 .to_owned())
         }
-        name => Ok(name.into()),
+        name => match report_of(name) {
+            Some(option) => Err(format!(
+                "this option names the run file, which is evidence and no report: write the report with `{option} {name}`"
+            )),
+            None => Ok(name.into()),
+        },
+    }
+}
+
+/// The option that writes a report to a file of this name; none where it says nothing of a report.
+fn report_of(name: &str) -> Option<&'static str> {
+    match Path::new(name).extension()?.to_str()? {
+        "html" | "htm" => Some("--html"),
+        "md" => Some("--md"),
+        "json" => Some("--json"),
+        "xml" => Some("--junit"),
+        _ => None,
     }
 }
 
@@ -465,7 +481,8 @@ fn pair(text: &str) -> Result<(String, String), String> {
         Some((name, address)) if !name.is_empty() && !address.is_empty() => {
             Ok((name.to_owned(), address.to_owned()))
         }
-        _ => Err("expected NAME=ADDRESS, such as api=http://127.0.0.1:8000".to_owned()),
+        _ => Err("expected NAME=ADDRESS, with the name of `[targets.NAME]` in the plan, such as api=http://127.0.0.1:8000"
+            .to_owned()),
     }
 }
 

@@ -2,7 +2,11 @@
 
 mod ports;
 
-use conduct::failure::CommandResult;
+use std::path::Path;
+
+use anyhow::anyhow;
+use conduct::failure::{CommandResult, Failure};
+use conduct::file_kind::{self, FileKind};
 use conduct::{plan, standard_output};
 use evidence::{TerminalText, visible};
 use judge::{ExpectedObservations, expected_observations};
@@ -11,9 +15,11 @@ use workload::offer::{offer, think_paces};
 use workload::{Flow, Schedule, Workload};
 
 use crate::arguments::CheckArguments;
+use crate::literal_values;
 use crate::too_few::{self, duration};
 
 pub(crate) fn check(arguments: &CheckArguments) -> CommandResult<u8> {
+    refuse_script(&arguments.plan)?;
     let plan = plan::resolve(&arguments.plan, &arguments.overrides.overrides())?;
     let mut text = offer(&plan.workload).render();
     for pace in think_paces(&plan.workload) {
@@ -31,10 +37,24 @@ pub(crate) fn check(arguments: &CheckArguments) -> CommandResult<u8> {
             "calls of `{target}` are not checked: it has no `proto`, and is described by server reflection when a run begins"
         ));
     }
+    for warning in literal_values::warnings(&plan.workload) {
+        text.line("").line(warning);
+    }
     ports::add_ports(&mut text, &plan.workload);
     add_objectives(&mut text, &plan.workload);
     standard_output::print(&text)?;
     Ok(0)
+}
+
+/// A script has no schedule before it runs: a small load instead of its own tries it.
+fn refuse_script(path: &Path) -> CommandResult<()> {
+    if !matches!(file_kind::at(path), Some(FileKind::Script)) {
+        return Ok(());
+    }
+    let path = path.display();
+    Err(Failure::usage(anyhow!(
+        "{path} is a k6 script: `plimsoll run {path}` offers its load, and `plimsoll run {path} --iterations 1` runs it once"
+    )))
 }
 
 /// Of scenarios whose iterations send several requests, in which order, and how many in all where that is known.

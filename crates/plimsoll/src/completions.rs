@@ -1,8 +1,8 @@
 //! `plimsoll completions`: what a shell reads to complete the command line.
 
-use clap::Command;
 use clap::builder::StyledStr;
-use clap_complete::aot;
+use clap::{Arg, Command, ValueHint};
+use clap_complete::{Shell, aot};
 use conduct::failure::{CommandResult, Failure};
 use conduct::standard_output;
 
@@ -21,9 +21,60 @@ fn with_help(command: Command) -> Command {
     command.disable_help_subcommand(true).subcommand(help.subcommands(verbs).subcommands(topics))
 }
 
+/// The command line, in which options whose values are no files do not offer any.
+fn with_hints(command: Command) -> Command {
+    let hinted = |argument: Arg| {
+        let names: Vec<&str> =
+            argument.get_value_names().into_iter().flatten().map(|name| name.as_str()).collect();
+        let hint = match names.as_slice() {
+            [.., "FILE"] => ValueHint::FilePath,
+            [.., "DIR"] => ValueHint::DirPath,
+            _ if argument.get_value_hint() != ValueHint::Unknown => return argument,
+            _ => ValueHint::Other,
+        };
+        argument.value_hint(hint)
+    };
+    command.mut_args(hinted).mut_subcommands(with_hints)
+}
+
+/// What the names of files end with that a verb takes as its argument.
+const FILES: [(&str, &[&str]); 10] = [
+    ("run", &["toml", "js", "ts"]),
+    ("check", &["toml"]),
+    ("manifest", &["toml", "js", "ts"]),
+    ("report", &["plimsoll"]),
+    ("compare", &["plimsoll"]),
+    ("export", &["plimsoll"]),
+    ("leaks", &["plimsoll"]),
+    ("ab", &["toml"]),
+    ("capacity", &["toml"]),
+    ("new", &["yaml", "yml", "json", "har"]),
+];
+
+/// The script of bash, in which a verb is followed by its files; what was made of the command line lists options there.
+fn with_files(script: String) -> String {
+    FILES.iter().fold(script, |script, (verb, endings)| {
+        let case = format!("        plimsoll__subcmd__{verb})\n");
+        let Some(at) = script.find(&case) else { return script };
+        let Some(of_options) = script[at..].find("            if [[ ${cur} == -*").map(|found| at + found) else {
+            return script;
+        };
+        let files: String =
+            endings.iter().map(|ending| format!("; compgen -G \"${{cur}}*.{ending}\"")).collect();
+        let files = format!(
+            "            if [[ ${{cur}} != -* && ${{COMP_CWORD}} -eq 2 ]] ; then\n                local IFS=$'\\n'\n                \
+             COMPREPLY=( $(compgen -d -- \"${{cur}}\"{files}) )\n                return 0\n            fi\n"
+        );
+        format!("{}{files}{}", &script[..of_options], &script[of_options..])
+    })
+}
+
 pub(crate) fn completions(arguments: &CompletionsArguments) -> CommandResult<u8> {
     let mut script = Vec::new();
-    aot::generate(arguments.shell, &mut with_help(arguments::command()), "plimsoll", &mut script);
-    standard_output::print_document(&String::from_utf8(script).map_err(Failure::own)?)?;
+    let command = with_help(with_hints(arguments::command()));
+    aot::generate(arguments.shell, &mut command.clone(), "plimsoll", &mut script);
+    let script = String::from_utf8(script).map_err(Failure::own)?;
+    let script = if arguments.shell == Shell::Bash { with_files(script) } else { script };
+    standard_output::print_document(&script)?;
     Ok(0)
 }

@@ -26,6 +26,7 @@ mod kubernetes;
 mod leaks;
 #[cfg(not(feature = "full"))]
 mod lean;
+mod literal_values;
 #[cfg(feature = "full")]
 mod man;
 mod monitor;
@@ -50,9 +51,10 @@ mod too_few;
 #[cfg(feature = "full")]
 mod worker;
 
+use std::path::Path;
 use std::process::ExitCode;
 
-use arguments::{SelftestPart, Verb};
+use arguments::{ReportFileArguments, SelftestPart, Verb};
 use conduct::screen;
 #[cfg(not(feature = "full"))]
 use lean::{completions, import, kubernetes, man, new, worker};
@@ -63,7 +65,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     name_service::configure();
-    let outcome = match arguments::parse().verb {
+    let arguments = arguments::parse();
+    let reports = reports_of_run(&arguments.verb);
+    let outcome = match arguments.verb {
         Verb::New(arguments) => new::new(&arguments),
         Verb::Run(arguments) => match arguments.kubernetes.kubernetes {
             Some(pods) => kubernetes::run(&arguments, pods),
@@ -106,9 +110,26 @@ fn main() -> ExitCode {
     match outcome {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
+            if let Some((name, files)) = &reports {
+                outputs::write_not_run(name, files, &failure);
+            }
             // That standard error was closed changes no exit code.
             let _ = screen::print(&failure.text());
             ExitCode::from(failure.exit_code())
         }
     }
+}
+
+/// The reports that a run with a verdict was to write, with its name.
+fn reports_of_run(verb: &Verb) -> Option<(String, ReportFileArguments)> {
+    let stem = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let (name, outputs) = match verb {
+        Verb::Run(of) => (stem(&of.plan), &of.options.outputs),
+        #[cfg(feature = "scripts")]
+        Verb::Script(of) => (stem(&of.script), &of.outputs),
+        Verb::Http(of) => ("http".to_owned(), &of.keep.options.outputs),
+        Verb::Grpc(of) => ("grpc".to_owned(), &of.keep.options.outputs),
+        _ => return None,
+    };
+    Some((name, outputs.reports.files.clone()))
 }

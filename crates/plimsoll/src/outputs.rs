@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ::report::document::Undecided;
 use ::report::{Detail, Document, Reported, document};
@@ -64,6 +65,7 @@ pub(crate) fn write_files<'a>(
     asked: impl Into<ReportOptions<'a>>,
     opened: &PreopenedReports,
 ) -> CommandResult<()> {
+    ARE_WRITTEN.store(true, Ordering::Relaxed);
     let ReportOptions { files, undecided } = asked.into();
     let forms: [&dyn Fn() -> String; 4] =
         [&|| document::html(document), &|| document::markdown(document), &|| reported.json(), &|| {
@@ -75,6 +77,26 @@ pub(crate) fn write_files<'a>(
     let first = failures.next();
     failures.for_each(|failure| note(failure.text().trim_end()));
     first.map_or(Ok(()), Err)
+}
+
+/// Whether the reports of this process have been written, or begun.
+static ARE_WRITTEN: AtomicBool = AtomicBool::new(false);
+
+/// The error of a run that could not be made, in the reports that a CI job shows. Those of an earlier run are none of this one.
+pub(crate) fn write_not_run(name: &str, files: &ReportFileArguments, failure: &Failure) {
+    if ARE_WRITTEN.load(Ordering::Relaxed) {
+        return;
+    }
+    let text = failure.text();
+    let document = Document::not_run(name, text.trim_end().trim_start_matches("plimsoll: "));
+    let forms = [
+        (&files.junit, document::junit(&document, Undecided::Error)),
+        (&files.md, document::markdown(&document)),
+    ];
+    for (path, form) in forms {
+        // The failure itself is what is printed.
+        let _ = path.as_deref().map(|path| put(path, &form));
+    }
 }
 
 /// Why an INCONCLUSIVE verdict on a script ends with exit code 0.

@@ -12,11 +12,12 @@ use conduct::run_file::RunFilePolicy;
 use conduct::run_request::{Precheck, Progress, RunRequest, overwrite};
 use conduct::signals::Listener;
 use conduct::workers::{self, ConnectedWorkers, ResolvedRun};
-use conduct::{RunKind, conduct, once};
+use conduct::{RunKind, conduct, once, screen};
 use engine::DryRun;
 use workload::LoadedPlan;
 
 use crate::arguments::{OutputArguments, RunArguments, RunOptionArguments};
+use crate::literal_values;
 use crate::outputs::{self, PreopenedReports};
 
 pub(crate) fn run(arguments: &RunArguments) -> CommandResult<u8> {
@@ -73,6 +74,7 @@ pub(crate) fn conduct_plan(
     request: &RunRequest<'_>,
 ) -> CommandResult<u8> {
     let ResolvedRun { plan, workers } = resolved;
+    literal_values::warnings(&plan.workload).into_iter().for_each(screen::note);
     if options.once {
         return once::once(&prepare(plan, request)?.dry_run);
     }

@@ -135,6 +135,18 @@ impl Document {
             ..Document::default()
         }
     }
+
+    /// The report of a run called `name` that could not be made, for this reason.
+    pub fn not_run(name: &str, why: &str) -> Document {
+        let verdict = VerdictBlock {
+            verdict: Some(Verdict::Invalid),
+            word: "NOT RUN".to_owned(),
+            because: why.to_owned(),
+            case: "run",
+            ..VerdictBlock::default()
+        };
+        Document { name: name.to_owned(), title: name.to_owned(), verdict, ..Document::default() }
+    }
 }
 
 impl Section {

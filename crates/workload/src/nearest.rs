@@ -5,8 +5,11 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     let similarity = |candidate: &str| {
         let (a, b) = (word.to_lowercase(), candidate.to_lowercase());
         // A word that contains the other is similar, whatever its length.
-        let part = a.len().min(b.len()) >= 3 && (a.contains(&b) || b.contains(&a));
-        strsim::jaro_winkler(&a, &b).max(if part { 0.8 } else { 0.0 })
+        let shorter = a.len().min(b.len());
+        let part = shorter >= 3 && (a.contains(&b) || b.contains(&a));
+        // In a short word one slip is much of it.
+        let slip = shorter >= 3 && strsim::damerau_levenshtein(&a, &b) == 1;
+        strsim::jaro_winkler(&a, &b).max(if part || slip { 0.8 } else { 0.0 })
     };
     known
         .into_iter()

@@ -34,9 +34,15 @@ pub(super) fn read(root: &Section<'_>, folder: PlanFolder<'_>) -> DataSets {
         }
         sets.names.push(name.clone());
         let Some(section) = item.section(&format!("data `{name}`")) else { continue };
+        let found_before = root.issues.count();
         let rows = read_rows(&section, folder);
         let pick = read_pick(&section);
         section.finish();
+        let has_rows = section.get("file").is_some() || section.get("generate").is_some();
+        // A misspelt key is the one that is missing.
+        if !has_rows && root.issues.count() == found_before {
+            need_rows(&section);
+        }
         if let (Some((from, table)), Some(pick)) = (rows, pick) {
             sets.sources.insert(name.clone(), DataSource { from, pick, rows: table.rows() });
             sets.tables.insert(name, table);
@@ -57,12 +63,17 @@ fn read_rows(section: &Section<'_>, folder: PlanFolder<'_>) -> Option<(DataFrom,
             let table = section.issues.check(&pattern.span(), Table::generate(text))?;
             Some((DataFrom::Generate(text.to_owned()), table))
         }
-        _ => {
-            let example = "`file = \"users.csv\"` or `generate = \"user-{1..10000}\"`";
-            section.issues.add(&section.span, format!("data needs one of `file` and `generate`: {example}"));
+        (None, None) => None,
+        (Some(_), Some(_)) => {
+            need_rows(section);
             None
         }
     }
+}
+
+fn need_rows(section: &Section<'_>) {
+    let example = "`file = \"users.csv\"` or `generate = \"user-{1..10000}\"`";
+    section.issues.add(&section.span, format!("data needs one of `file` and `generate`: {example}"));
 }
 
 fn read_file(name: &str, folder: PlanFolder<'_>) -> Result<Table, DataError> {

@@ -64,6 +64,11 @@ impl<'a> Issues<'a> {
         self.found.borrow_mut().push(PlanError::whole(source, message));
     }
 
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.found.borrow().len()
+    }
+
     /// The value; an error is added to the issues.
     pub(super) fn check<T>(&self, span: &Span, result: Result<T, impl ToString>) -> Option<T> {
         result.map_err(|error| self.add(span, error.to_string())).ok()
@@ -158,9 +163,11 @@ impl<'a> Section<'a> {
             if known.contains(&name) {
                 continue;
             }
-            let hint = match nearest(name, known.iter().copied()) {
+            let theirs = OF_OTHER_TOOLS.iter().flat_map(|(theirs, _)| theirs.iter().copied());
+            let hint = match nearest(name, known.iter().copied().chain(theirs)) {
                 _ if others.contains(&name) => format!("it belongs to {place}"),
                 _ if let Some(ours) = of_other_tools(name) => ours.to_owned(),
+                Some(near) if let Some(ours) = of_other_tools(near) => ours.to_owned(),
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("known are {}", listed(&known)),
             };
@@ -276,7 +283,7 @@ impl<'a> Item<'a> {
     pub(super) fn duration(&self) -> Option<Duration> {
         match self.value.get_ref().as_str() {
             Some(text) => self.checked(units::duration(text)),
-            None => self.mismatch("a duration such as `\"10s\"`"),
+            None => self.without_quotes("a duration", "s"),
         }
     }
 
@@ -284,7 +291,20 @@ impl<'a> Item<'a> {
     pub(super) fn rate(&self) -> Option<f64> {
         match self.value.get_ref().as_str() {
             Some(text) => self.checked(units::rate(text)),
-            None => self.mismatch("a rate such as `\"300/s\"`"),
+            None => self.without_quotes("a rate", "/s"),
+        }
+    }
+
+    /// The mismatch of a number that was to be a text with a unit, such as this one.
+    fn without_quotes<T>(&self, what: &str, unit: &str) -> Option<T> {
+        let number = self.value.get_ref().as_integer().map(|integer| integer.as_str().to_owned());
+        let number = number.or_else(|| Some(self.value.get_ref().as_float()?.as_str().to_owned()));
+        match number {
+            Some(number) => {
+                self.wrong(format!("`{}` takes {what} with its unit: write `\"{number}{unit}\"`", self.key));
+                None
+            }
+            None => self.mismatch(&format!("{what} such as `\"10{unit}\"`")),
         }
     }
 

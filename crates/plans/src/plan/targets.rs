@@ -17,6 +17,7 @@ use workload::connection::TlsFiles;
 use workload::message::Schemas;
 use workload::model::{GrpcOrigin, HttpOrigin, ProcessRef, ReadyProbe, Target, WaitReady};
 use workload::nearest::nearest;
+use workload::redact::shown_address;
 use workload::template::{Template, Value, is_name};
 
 /// The default time limit of readiness.
@@ -78,6 +79,11 @@ pub(super) fn read(root: &Section<'_>, folder: PlanFolder<'_>) -> Targets {
             root.issues
                 .add(&item.key_span, format!("`{name}` cannot name a target; use letters, digits, `_`, `-`"));
         }
+        if item.is_text() {
+            targets.named.insert(name.clone(), without_table(&item));
+            continue;
+        }
+        let found_before = root.issues.count();
         let Some(section) = item.section(&format!("target `{name}`")) else { continue };
         let (mut target, user) = read_target(&section);
         targets.uses.extend(read_ready_uses(&section));
@@ -87,9 +93,7 @@ pub(super) fn read(root: &Section<'_>, folder: PlanFolder<'_>) -> Targets {
         targets.http.insert(name.clone(), http_defaults::read(&section, user));
         targets.headers.insert(name.clone(), read_headers(&section));
         let is_observed = target.process.is_some() || !target.observe.is_empty();
-        if section.get("url").is_none() && section.get("grpc").is_none() && !is_observed {
-            root.issues.add(&section.span, format!("target `{name}` needs `url` or `grpc`"));
-        }
+        let has_address = section.get("url").is_some() || section.get("grpc").is_some();
         targets.describe(&name, &target, &section, folder);
         let tls = connecting::read_files(&section, &target.connecting.tls, folder);
         targets.tls.insert(name.clone(), tls);
@@ -97,9 +101,22 @@ pub(super) fn read(root: &Section<'_>, folder: PlanFolder<'_>) -> Targets {
             targets.orders.insert(name.clone(), order.key_span);
         }
         section.finish();
+        // A misspelt key is the address that is missing.
+        if !has_address && !is_observed && root.issues.count() == found_before {
+            root.issues.add(&section.span, format!("target `{name}` needs `url` or `grpc`"));
+        }
         targets.named.insert(name, target);
     }
     targets
+}
+
+/// The target of an address that is written where its table belongs: the steps that name it are right.
+fn without_table(item: &Item<'_>) -> Target {
+    let (name, text) = (&item.key, item.text().unwrap_or_default());
+    let http = HttpOrigin::parse(text).ok();
+    let key = if http.is_some() { "url" } else { "grpc" };
+    item.wrong(format!("a target is a table: write `{name} = {{ {key} = \"{}\" }}`", shown_address(text)));
+    Target { http, ..Target::default() }
 }
 
 /// The headers that a target sets for all of its steps.

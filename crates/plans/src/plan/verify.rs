@@ -91,6 +91,11 @@ impl ValueNames<'_> {
             None if self.data.names.iter().any(|set| set == name) => {
                 format!("a value of data `{name}` is written `${{{name}.COLUMN}}`")
             }
+            None if (self.env)(name).is_some()
+                || name.chars().all(|c| c.is_ascii_uppercase() || c == '_') =>
+            {
+                format!("a variable of the environment is `${{env.{name}}}`")
+            }
             None => format!("extract it in an earlier step: `extract = {{ {name} = \"$.path\" }}`"),
         };
         match sender {

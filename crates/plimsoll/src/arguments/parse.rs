@@ -9,7 +9,7 @@ use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _};
-use conduct::screen::{self, Stream};
+use conduct::screen;
 use conduct::standard_output;
 use evidence::visible;
 use workload::redact::{REDACTED, shown_address};
@@ -34,11 +34,7 @@ pub(crate) fn parse() -> Arguments {
     match asked_help(&given()) {
         // That standard output was closed is not a failure.
         Some(Ok(page)) => {
-            let _ = match Stream::Output.is_terminal() {
-                true => standard_output::print_paged(&topics::laid_out(&page, standard_output::terminal()))
-                    .is_ok(),
-                false => screen::write_document(&page).is_ok(),
-            };
+            let _ = standard_output::print_paged(&topics::laid_out(&page, standard_output::terminal()));
             std::process::exit(0);
         }
         Some(Err(unknown)) => {
@@ -73,9 +69,15 @@ pub(crate) fn parse() -> Arguments {
             let is_answered = next.is_some() || error.kind() == ErrorKind::ValueValidation;
             let error = without_secrets(without_hidden(error, &given()));
             // That standard error was closed changes no exit code.
-            let _ = if is_answered { without_help_hint(error) } else { error }.print();
+            let _ = without_help_hint(error).print();
             if let Some(next) = next {
                 screen::note(next);
+            } else if !is_answered {
+                screen::note("");
+                screen::note(format_args!(
+                    "For more information, try `plimsoll{} --help`.",
+                    verb_of(&given())
+                ));
             }
             std::process::exit(usage)
         }
@@ -316,6 +318,23 @@ fn without_hidden(mut error: clap::Error, arguments: &[OsString]) -> clap::Error
 /// The error, without the hint that `--help` says more: its own text says what to write.
 fn without_help_hint(error: clap::Error) -> clap::Error {
     error.with_cmd(&clap::Command::new("plimsoll").disable_help_flag(true).disable_help_subcommand(true))
+}
+
+/// The verb of the command line after a blank, as it is typed, with the one below it; nothing where there is none.
+fn verb_of(arguments: &[OsString]) -> String {
+    let mut command = Arguments::command();
+    let mut typed = String::new();
+    for word in arguments.iter().skip(1).filter_map(|word| word.to_str()) {
+        let Some(found) = command.find_subcommand(word) else { break };
+        let shown = match word {
+            SCRIPT_VERB => "run",
+            SCRIPT_MANIFEST_VERB => "manifest",
+            word => word,
+        };
+        typed = format!("{typed} {shown}");
+        command = found.clone();
+    }
+    typed
 }
 
 /// The error about an argument, which quotes its value: an address may have a password, a header is one.

@@ -35,15 +35,15 @@ fn objectives() -> Option<&'static str> {
 /// there is help on.
 pub(super) fn help(name: &str, section: &str) -> anyhow::Result<String> {
     let (page, asked) = match topic(name) {
-        Some(page) if section.is_empty() => return Ok(for_programs(page)),
+        Some(page) if section.is_empty() => return Ok(page.to_owned()),
         Some(page) => (page, section.to_owned()),
         None => (PLAN, format!("{name} {section}")),
     };
     if topic(name).is_none() && name.starts_with('p') && name[1..].parse::<f64>().is_ok() {
         anyhow::bail!("`{name}` is what an objective is about: `plimsoll help objectives` describes it");
     }
-    let found = sections::find(page, asked.trim()).map(for_programs);
-    found.with_context(|| {
+    let found = sections::find(page, asked.trim()).or_else(|| sections::of_key(page, asked.trim()));
+    found.map(str::to_owned).with_context(|| {
         let known = sections::titles(page).join(", ");
         match topic(name) {
             Some(_) => format!("`plimsoll help {name}` has no section `{section}`; there are: {known}"),
@@ -58,16 +58,6 @@ pub(super) fn help(name: &str, section: &str) -> anyhow::Result<String> {
 /// The page of a topic or a section, laid out for a terminal of this width.
 pub(super) fn laid_out(page: &str, (style, width): (report::Style, usize)) -> evidence::TerminalText {
     rendered::rendered(page, style, width)
-}
-
-/// A page as another program reads it: links are their texts.
-fn for_programs(page: &str) -> String {
-    let mut is_code = false;
-    let lines = page.lines().map(|line| {
-        is_code ^= line.trim_start().starts_with("```");
-        if is_code { line.to_owned() } else { sections::without_links(line) }
-    });
-    lines.collect::<Vec<_>>().join("\n") + "\n"
 }
 
 #[cfg(test)]
@@ -90,11 +80,13 @@ mod tests {
             ("plan", "Think time", "### Think time"),
             ("think", "time", "### Think time"),
             ("plan", "scenario", "## Scenarios"),
+            ("extract", "", "## Steps"),
             ("plan", "", "# Plan files"),
         ] {
             let page = help(name, section).unwrap_or_else(|wrong| panic!("{name} {section}: {wrong}"));
             assert!(page.starts_with(&format!("{title}\n")), "{name} {section}: {page}");
-            assert!(!page.contains("]("), "links are texts: {page}");
+            let shown = laid_out(&page, (report::Style::Plain, 100)).to_string();
+            assert!(!shown.contains("](") && !shown.contains('`'), "links and code are texts: {shown}");
         }
         assert!(!help("plan", "scenarios").unwrap_or_default().contains("\n## "), "a section ends");
         for (name, section) in [("plan", "zzz"), ("zzz", "")] {

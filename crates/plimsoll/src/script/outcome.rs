@@ -184,7 +184,10 @@ impl ScriptOutcome {
         }
         let Some(own) = own else { return 0 };
         let code = ::judge::exit_code(own);
-        screen::note(format_args!("exit code {code}, of k6 0 (--k6-exit-codes): {}", judgement.because));
+        screen::note(format_args!(
+            "exit code {code} (k6 would have exited with 0, because no threshold was crossed; so does --k6-exit-codes): {}",
+            judgement.because
+        ));
         code
     }
 }

@@ -70,6 +70,14 @@ fn bash_completes_verbs_and_options() {
     assert_eq!(complete("plimsoll mon", 1), "monitor");
     assert_eq!(complete("plimsoll run --time-s", 2), "--time-scale");
     assert_eq!(complete("plimsoll selftest ver", 2), "verdicts");
+    for name in ["script.js", "run.plimsoll", "notes.txt"] {
+        folder.write(name, "");
+    }
+    assert_eq!(complete("plimsoll run ''", 2), "plan.toml script.js");
+    assert_eq!(complete("plimsoll report r", 2), "run.plimsoll");
+    assert_eq!(complete("plimsoll run plan.toml --html no", 4), "notes.txt");
+    assert_eq!(complete("plimsoll run plan.toml --loops n", 4), "n", "a number is no file");
+    assert_eq!(complete("plimsoll help obj", 2), "objectives");
 }
 
 #[test]

@@ -53,12 +53,41 @@ const LINES: &[&[&str]] = &[
     &["leaks", ":9", "--duration", "3s"],
     &["profile", "-http=:8080", "cpu.pb.gz"],
     &["http", URL, "-d", "3"],
+    &["run", "plan.toml", "-o", "run.json"],
+    &["http", URL, "-o", "report.html"],
+    &["run", "plan.toml", "--foo"],
+    &["selftest", "engine", "--foo"],
+    &["check", "k6.js"],
+    &["inspect", "k6.js"],
+    &["report", "old.json"],
+    &["compare", "old.html", "old.json"],
+    &["run", "plan.toml", "--target", "shop"],
+    &["check", "version.toml"],
+    &["check", "target.toml"],
+    &["check", "keys.toml"],
 ];
+
+/// A plan with this in place of its beginning.
+fn with(beginning: &str) -> String {
+    let rest = PLAN.replace("rate = \"3/s\"\n[[scenarios]]", "[[scenarios]]");
+    rest.replace("version = 1\n[targets.shop]\nurl = \"http://127.0.0.1:1\"\n", beginning)
+}
 
 #[test]
 fn each_mistake_is_answered_with_the_next_step() {
     let folder = TestFolder::new(PLAN);
     fs::write(folder.path("notes.yml"), "x: 1\n").unwrap();
+    folder.write(
+        "k6.js",
+        "import http from 'k6/http';\nexport default function () { http.get('http://127.0.0.1:1/'); }\n",
+    );
+    folder.write("old.json", "{\n  \"schema\": \"plimsoll.report/2\",\n");
+    folder.write("old.html", "<!doctype html>\n<head>\n<meta name=\"generator\" content=\"Plimsoll\">\n");
+    folder.write("version.toml", with("version = \"1\"\ntargets.shop.url = \"http://127.0.0.1:1\"\n"));
+    folder.write("target.toml", with("version = 1\ntargets.shop = \"http://127.0.0.1:1\"\n"));
+    let keys =
+        "version = 1\ntargets.shop.ulr = \"http://127.0.0.1:1\"\n[treshold]\n[data.users]\nfil = \"x.csv\"\n";
+    folder.write("keys.toml", with(keys));
     let mut said = String::new();
     for line in LINES {
         let ran = folder.plimsoll(line);
@@ -66,92 +95,7 @@ fn each_mistake_is_answered_with_the_next_step() {
         said += &format!("{}\n{}\n", line.join(" "), ran.stderr);
     }
     assert!(!said.contains("s3cret: "), "{said}");
-    insta::assert_snapshot!(said, @r#"
-    http http://127.0.0.1:1/ --objective http_req_duration p(95)<50
-    plimsoll: --objective:1:1: a threshold of k6 is an objective here: write `p95 < 50ms`
-        http_req_duration p(95)<50
-        ^
-
-    http http://127.0.0.1:1/ --objective http_req_failed rate<0.01
-    plimsoll: --objective:1:1: a threshold of k6 is an objective here: write `error_rate < 0.01`
-        http_req_failed rate<0.01
-        ^
-
-    http http://127.0.0.1:1/ -H Authorization Bearer
-    error: invalid value '[redacted]' for '--header <HEADER>': the header `Authorization` has no colon: write it as 'Authorization: value'
-
-    http http://127.0.0.1:1/ -H s3cret
-    error: invalid value '[redacted]' for '--header <HEADER>': it has no colon: write it as 'name: value'
-
-    http http://127.0.0.1:1/ -d {a:1}
-    plimsoll: the shell removed the quotes of the body and left `{a:1}`: write `-d '{"a":1}'`; to send it as it is: `--body '{a:1}'`
-
-    http http://127.0.0.1:1/ -d a:1 b:x
-    plimsoll: the shell removed the quotes of the body and left `a:1 b:x`: write `-d '{"a":1,"b":"x"}'`; to send it as it is: `--body 'a:1 b:x'`
-
-    grpc 127.0.0.1:1 shop.Shop/Say -d {name:x}
-    plimsoll: the shell removed the quotes of the body and left `{name:x}`: write `-d '{"name":"x"}'`; to send it as it is: `--data '{name:x}'`
-
-    http http://127.0.0.1:1/ --timeout=0
-    error: invalid value '0' for '--timeout <DURATION>': a time limit is longer than 0; without this option it is 30s
-
-    http http://127.0.0.1:1/ -t 0
-    error: invalid value '0' for '--timeout <DURATION>': a time limit is longer than 0; without this option it is 30s
-
-    http http://127.0.0.1:1/ --unix-socket nosuch
-    plimsoll: target `target`: there is no socket nosuch: start the target, or check the path (No such file or directory)
-
-    http http://127.0.0.1:1/ --unix-socket notes.yml
-    plimsoll: target `target`: notes.yml is not a socket: check the path
-
-    http http://127.0.0.1:1/ -o missing/run.plimsoll
-    plimsoll: cannot write missing/run.plimsoll: there is no folder missing (`mkdir -p missing` makes it); nothing was sent: No such file or directory (os error 2)
-
-    run https://example.com/x.js
-    plimsoll: plans and scripts are local files: `curl -O https://example.com/x.js`, then `plimsoll run x.js`
-
-    run plan.toml
-    plimsoll: plan.toml:8:1: a phase has no key `rate`; it belongs to a scenario: the load of `[[scenarios]]` is offered in its `phases`
-
-    plan.tml
-    plimsoll: there is no verb and no file `plan.tml`; did you mean `plimsoll run plan.toml`? A host is loaded by its URL: `plimsoll http://plan.tml/`.
-
-    plan.ts
-    plimsoll: there is no verb and no file `plan.ts`; did you mean `plimsoll run plan.toml`?
-
-    shop.example.com
-    plimsoll: to load a host write its URL: `plimsoll http://shop.example.com/`
-
-    new openapi.yml
-    plimsoll: there is no source of a plan openapi.yml; a source is a URL, an OpenAPI description, a HAR file or curl commands
-
-    report run.plimsoll --chart
-    plimsoll: `report` has no option `--chart`: charts are exported: `plimsoll export RUN --chart NAME FILE.svg`, or FILE.png; `plimsoll export RUN --chart` lists the names
-
-    report run.plimsoll --csv data
-    plimsoll: `report` has no option `--csv`: data is exported: `plimsoll export RUN`, with this option
-
-    ab http://127.0.0.1:1/ http://127.0.0.1:1/ -r 100
-    plimsoll: `ab` has no option `-r`: `--rate RATE` is the load of two URLs; a plan sets its own
-
-    ab http://127.0.0.1:1/ http://127.0.0.1:1/ --gate p95 < 5%
-    plimsoll: --gate: `p95 < 5%`: a `(` is missing; write it like `p95(list, phase = gameplay)`
-
-    capacity http://127.0.0.1:1/ --rate 100
-    plimsoll: `capacity` has no option `--rate`: it searches among loads: `--from 100 --to 1000`; a load that must hold is `--at-least LEVEL`
-
-    worker --port 7400
-    plimsoll: `worker` has no option `--port`: the address is `--listen 127.0.0.1:7400`; one that other machines reach needs `--keys FILE`
-
-    leaks :9 --duration 3s
-    plimsoll: `leaks` has no option `--duration`: `--for 30m` watches the targets so long
-
-    profile -http=:8080 cpu.pb.gz
-    plimsoll: `profile` has no option `-http`: `--flame FILE.html` draws it, and a browser opens that
-
-    http http://127.0.0.1:1/ -d 3
-    plimsoll: `-d` is the body of the request; a duration is `-z 3s`. If it is the body: `--body 3`, or `--data 3` of a gRPC call
-    "#);
+    insta::assert_snapshot!(said);
 }
 
 /// A server of gRPC sends frames of HTTP/2, whatever it is asked.
@@ -164,4 +108,37 @@ fn a_port_of_grpc_is_named_where_http_was_expected() {
         "the server speaks HTTP/2 on this port",
         &format!("`plimsoll grpc {}`", target.addr()),
     ]);
+}
+
+#[test]
+fn values_of_other_tools_are_sent_as_they_are_and_said_before() {
+    let target = testbed::http(testbed::Behaviour::ok()).unwrap();
+    let plan = with(&format!("version = 1\ntargets.shop.url = \"http://{}\"\n", target.addr()))
+        + "headers = { authorization = \"Bearer {{token}}\" }\n";
+    let folder = TestFolder::new(&plan.replace("${shop.url}/", "${shop.url}/$id"));
+    let said =
+        ["the header `authorization` of `list` has `{{token}}`", "the url of `list` has `$id`", "`${id}`"];
+    folder.plimsoll(&["check", "plan.toml"]).exits_with(0).stdout_contains(&said);
+    folder.plimsoll(&["run", "plan.toml", "--quiet"]).exits_with(0).stderr_contains(&said);
+    assert!(target.log().iter().all(|served| served.path == "/$id"), "sent as it is");
+    let braces = with("version = 1\ntargets.shop.url = \"http://127.0.0.1:1\"\n")
+        + "headers = { a = \"${TOKEN_X}\" }\n";
+    folder.write("braces.toml", braces);
+    folder.plimsoll(&["check", "braces.toml"]).exits_with(2).stderr_contains(&["`${env.TOKEN_X}`"]);
+}
+
+#[test]
+fn a_run_that_could_not_be_made_is_an_error_in_the_reports_of_a_ci_job() {
+    let folder = TestFolder::new(PLAN);
+    folder.write("junit.xml", "<testsuites name=\"plimsoll\">of an earlier run</testsuites>");
+    let run = ["run", "plan.toml", "--junit", "junit.xml", "--md", "run.md"];
+    folder.plimsoll(&run).exits_with(2).stderr_contains(&["plan.toml:8:1: a phase has no key `rate`"]);
+    let (junit, markdown) = (folder.read("junit.xml"), folder.read("run.md"));
+    assert!(junit.contains("tests=\"1\"") && junit.contains("errors=\"1\""), "{junit}");
+    assert!(junit.contains("<error message=\"plan.toml:8:1: a phase has no key `rate`"), "{junit}");
+    assert!(markdown.contains("NOT RUN") && markdown.contains("plan.toml:8:1"), "{markdown}");
+    folder.write("plan.toml", "version = 1\n");
+    let url = ["http", URL, "-n", "1", "--junit", "url.xml"];
+    folder.plimsoll(&url).exits_with(2);
+    assert!(folder.read("url.xml").contains("nothing answers at 127.0.0.1:1"), "{}", folder.read("url.xml"));
 }

@@ -117,11 +117,11 @@ fn verbs_are_listed_in_groups_and_topics_are_pages() {
     let folder = TestFolder::new("");
     let help = folder.plimsoll(&["--help"]);
     help.exits_with(0).stdout_contains(&["\nTest:\n  run ", "\nExperiment:\n  ab ", "\nTools:\n  worker "]);
-    folder.plimsoll(&["help", "plan"]).exits_with(0).stdout_contains(&["# Plan files"]);
+    folder.plimsoll(&["help", "plan"]).exits_with(0).stdout_contains(&["PLAN FILES\n"]);
     folder
         .plimsoll(&["help", "plan", "scenarios"])
         .exits_with(0)
-        .stdout_contains(&["## Scenarios", "max_vus"]);
+        .stdout_contains(&["SCENARIOS\n", "max_vus"]);
     folder.plimsoll(&["help", "nothing"]).exits_with(2).stderr_contains(&["topics are plan", "Scenarios"]);
     folder
         .plimsoll(&["man", "run"])
@@ -131,8 +131,9 @@ fn verbs_are_listed_in_groups_and_topics_are_pages() {
         .plimsoll(&["man"])
         .exits_with(0)
         .stdout_contains(&[".SH SYNOPSIS\nplimsoll <COMMAND> [OPTIONS]\n.br\nplimsoll <URL> [OPTIONS]\n"]);
-    folder.plimsoll(&["help", "objectives"]).exits_with(0).stdout_contains(&["## Objectives", "error_rate"]);
+    folder.plimsoll(&["help", "objectives"]).exits_with(0).stdout_contains(&["OBJECTIVES\n", "error_rate"]);
     folder.plimsoll(&["help", "script"]).exits_with(0).stdout_contains(&["handleSummary"]);
+    folder.plimsoll(&["help", "extract"]).exits_with(0).stdout_contains(&["STEPS\n", "  extract\n"]);
     folder.plimsoll(&["help", "run"]).exits_with(0).stdout_contains(&["Usage: plimsoll run"]);
     let misspelt = folder.plimsoll(&["rn", "x"]);
     misspelt.exits_with(2).stderr_contains(&["a similar subcommand exists: 'run'"]);

@@ -252,7 +252,10 @@ pub(super) const OF_OTHER_VERBS: [(&[&str], &[&str], &str); 28] = [
 /// Verbs of other tools, and what is written here.
 pub(super) const VERBS: [(&[&str], &str); 12] = [
     (&["test", "start", "exec", "execute", "go"], "plimsoll run PLAN"),
-    (&["validate", "lint", "inspect", "verify", "dry-run"], "plimsoll check PLAN"),
+    (
+        &["validate", "lint", "inspect", "verify", "dry-run"],
+        "plimsoll check PLAN`, and of a k6 script `plimsoll run SCRIPT.js --iterations 1",
+    ),
     (
         &["attack"],
         "plimsoll URL -r RATE -z DURATION`, of a list of targets `plimsoll http --targets FILE -r RATE",

@@ -41,6 +41,15 @@ pub(super) fn find<'a>(page: &'a str, title: &str) -> Option<&'a str> {
     Some(&page[found.at..end.map_or(page.len(), |end| end.at)])
 }
 
+/// The section with a table in which a row is about this key.
+pub(super) fn of_key<'a>(page: &'a str, key: &str) -> Option<&'a str> {
+    let row = page.find(&format!("\n| `{key}`"))?;
+    let headings = headings(page);
+    let found = headings.iter().rev().find(|heading| heading.at <= row)?;
+    let end = headings.iter().find(|heading| heading.at > found.at && heading.level <= found.level);
+    Some(&page[found.at..end.map_or(page.len(), |end| end.at)])
+}
+
 /// A line with its links as their texts.
 pub(super) fn without_links(line: &str) -> String {
     let (mut rest, mut shown) = (line, String::new());
