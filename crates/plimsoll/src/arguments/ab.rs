@@ -23,7 +23,7 @@ Examples:
 #[derive(Debug, Args)]
 pub(crate) struct AbArguments {
     /// The experiment file, a plan with --a and --b, or the URL of a version A that runs already
-    #[arg(required_unless_present_any = ["from", "judge"], conflicts_with_all = ["from", "judge"])]
+    #[arg(value_name = "FILE|URL_A", required_unless_present_any = ["from", "judge"], conflicts_with_all = ["from", "judge"])]
     pub(crate) file: Option<PathBuf>,
     /// The same URL of a version B that runs already
     #[arg(value_name = "URL_B", conflicts_with_all = ["from", "judge", "a", "bisect"])]

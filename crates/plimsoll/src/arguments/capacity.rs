@@ -24,7 +24,7 @@ Examples:
 #[derive(Debug, Args)]
 pub(crate) struct CapacityArguments {
     /// The experiment file, a plan with --start or --running, or a URL of what runs already
-    #[arg(required_unless_present = "judge", conflicts_with = "judge")]
+    #[arg(value_name = "FILE|URL", required_unless_present = "judge", conflicts_with = "judge")]
     pub(crate) file: Option<PathBuf>,
     /// Objective that must be met, such as `p95(list) < 50ms`; repeatable [default: the file's `[slo]`, or the plan's objectives]
     #[arg(long = "objective", alias = "slo", value_name = "OBJECTIVE")]

@@ -8,12 +8,13 @@ use anyhow::Context as _;
 
 const PLAN: &str = include_str!("../../../../docs/plan.md");
 const SCRIPT: &str = include_str!("../../../../docs/k6.md");
+const TERMS: &str = include_str!("../../../../docs/terms.md");
 
 /// The part of the page on plans that is about objectives.
 const OBJECTIVES: &str = "## Objectives\n";
 
 /// The names of the topics.
-pub(crate) const TOPICS: [&str; 3] = ["plan", "objectives", "script"];
+pub(crate) const TOPICS: [&str; 4] = ["plan", "objectives", "script", "terms"];
 
 /// The page of a topic; none of an unknown one.
 pub(crate) fn topic(name: &str) -> Option<&'static str> {
@@ -21,6 +22,7 @@ pub(crate) fn topic(name: &str) -> Option<&'static str> {
         "plan" => Some(PLAN),
         "objectives" => objectives(),
         "script" => Some(SCRIPT),
+        "terms" => Some(TERMS),
         _ => None,
     }
 }

@@ -31,7 +31,7 @@ fn the_topics_of_help_are_completed_beside_the_verbs() {
     let script = TestFolder::new("").plimsoll(&["completions", "bash"]).stdout.clone();
     let (_, of_help) = script.split_once("plimsoll__subcmd__help)").unwrap();
     let words: Vec<&str> = of_help.lines().nth(1).unwrap().trim_end_matches('"').split(' ').collect();
-    for word in ["run", "compare", "plan", "objectives", "script"] {
+    for word in ["run", "compare", "plan", "objectives", "script", "terms"] {
         assert!(words.contains(&word), "{word}: {words:?}");
     }
 }
@@ -97,7 +97,7 @@ fn every_verb_has_a_manual_page_that_names_its_options() {
     let verbs = verbs.map(|line| line.split_whitespace().next().unwrap()).filter(|verb| *verb != "help");
     let mut expect: Vec<String> = verbs.map(|verb| format!("plimsoll-{verb}.1")).collect();
     expect.extend(["engine", "experiments", "verdicts"].map(|of| format!("plimsoll-selftest-{of}.1")));
-    expect.extend(["plan", "objectives", "script"].map(|topic| format!("plimsoll-{topic}.1")));
+    expect.extend(["plan", "objectives", "script", "terms"].map(|topic| format!("plimsoll-{topic}.1")));
     expect.push("plimsoll.1".to_owned());
     expect.sort();
     assert_eq!(names, expect);

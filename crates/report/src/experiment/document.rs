@@ -68,21 +68,33 @@ fn metrics(all: &[MetricAnswer]) -> Section {
         Row { note: metric.of.clone(), ..Row::judged(&metric.name, verdict, cells) }
     };
     let table = Table::new("metric", heads, all.iter().map(row));
-    let reasons = all.iter().filter(|metric| !metric.because.is_empty());
-    let reasons = reasons
-        .map(|metric| Paragraph::labelled(&metric.name, &metric.because).with_kind(ParagraphKind::Basis));
+    let reasons = reasons(all).into_iter().map(|(names, because)| {
+        Paragraph::labelled(names.join(", "), because).with_kind(ParagraphKind::Basis)
+    });
     let too_coarse = all.iter().filter_map(format::too_coarse);
     let too_coarse = too_coarse.map(|sentence| Paragraph::new(ParagraphKind::Notice, sentence));
     let hint = Block::text(
         ParagraphKind::Hint,
         "A and B: medians of all runs. Interval: the one that decides. Of REGRESSED and IMPROVED it excludes 0 at the level of all \
          metrics and looks; of EQUIVALENT and NO_REGRESSION it lies within the margin; of INCONCLUSIVE it does neither. NOT_SHOWN: no \
-         difference is shown, and versions at the same moment cannot show that there is none. Visible: the smallest change that would \
-         have been found with 95 % at the last look, with the standard deviation at its upper 80 % limit.",
+         difference is shown, and versions at the same moment cannot show that there is none. Detectable: the smallest change that would \
+         have been found with 95 % probability at the last look, with the standard deviation at its upper 80 % limit.",
     );
     let paragraphs = reasons.chain(too_coarse).map(Block::Paragraph).chain([hint]);
     let blocks = std::iter::once(Block::Table(table)).chain(paragraphs).collect();
     Section::unheaded("metrics", "Metrics that decide", blocks)
+}
+
+/// Why metrics have their verdicts, each reason once, with the metrics that it is of.
+fn reasons(all: &[MetricAnswer]) -> Vec<(Vec<&str>, &str)> {
+    let mut reasons: Vec<(Vec<&str>, &str)> = Vec::new();
+    for metric in all.iter().filter(|metric| !metric.because.is_empty()) {
+        match reasons.iter_mut().find(|(_, because)| *because == metric.because) {
+            Some((names, _)) => names.push(&metric.name),
+            None => reasons.push((vec![&metric.name], &metric.because)),
+        }
+    }
+    reasons
 }
 
 fn pairs(all: &[MetricAnswer]) -> Section {
@@ -114,7 +126,7 @@ fn moved_most(experiment: &ExperimentSummary) -> Section {
 fn also_moved(experiment: &ExperimentSummary) -> Section {
     let moved = experiment.judgement.also_moved.iter().map(|mover| {
         let p = format::probability(Some(mover.p));
-        format!("{}: {:+.1} % (p {p})", mover.name, mover.effect * 100.0)
+        format!("{}: {} (p {p})", mover.name, format::percent_with_sign(mover.effect))
     });
     Section {
         note: "decides nothing; of those listed one in twenty may be luck".to_owned(),

@@ -8,8 +8,8 @@ use crate::number;
 pub(super) fn effect(metric: &MetricAnswer, effect: f64) -> String {
     let unit = if metric.scale == EffectScale::Points { "pp" } else { "%" };
     let percent = effect * 100.0;
-    if percent >= 1_000.0 {
-        return format!("+{} {unit}", number::count(percent.round() as u64));
+    if percent >= 1_000.0 && metric.scale == EffectScale::Relative {
+        return percent_with_sign(effect);
     }
     let digits = match percent.abs() {
         size if size >= 99.95 => 0,
@@ -18,6 +18,14 @@ pub(super) fn effect(metric: &MetricAnswer, effect: f64) -> String {
         _ => 3,
     };
     format!("{percent:+.digits$} {unit}")
+}
+
+/// A relative effect, with its sign: `+5.2 %`, `+2,677 %`.
+pub(super) fn percent_with_sign(effect: f64) -> String {
+    match effect * 100.0 {
+        large if large >= 1_000.0 => format!("+{} %", number::count(large.round() as u64)),
+        percent => format!("{percent:+.1} %"),
+    }
 }
 
 /// The effect; `–` without one.
@@ -112,7 +120,8 @@ pub(crate) fn end(end: &ExperimentEnd) -> String {
 
 /// What could have been seen, where that is worse than the margin and nothing was seen.
 pub(super) fn too_coarse(metric: &MetricAnswer) -> Option<String> {
-    let smallest = metric.smallest_visible.filter(|_| !is_changed(metric))?;
+    let is_open = !is_changed(metric) && metric.verdict != MetricVerdict::Invalid;
+    let smallest = metric.smallest_visible.filter(|_| is_open)?;
     let (detectable, margin) = (smallest_visible(metric), margin(metric));
     let text = match metric.medians {
         [Some(0.0), Some(0.0)] => format!(
