@@ -6,6 +6,7 @@ use std::path::Path;
 use ::report::Summary;
 use anyhow::Context;
 use archive::Stored;
+use evidence::diagnosis::Diagnosis;
 use evidence::{Judgement, Manifest, Provenance, Run, Verdict};
 use workload::Workload;
 
@@ -54,9 +55,17 @@ pub fn judge_by(run: Stored, objectives: &[String]) -> CommandResult<Judged> {
     workload.objectives.extend(more);
     let judgement = ::judge::judge(&run, &workload, provenance).map_err(Failure::own)?;
     let summary = Summary::of(&run, &workload, &judgement).map_err(Failure::own)?;
+    let diagnosis = ::judge::diagnosis::of_run(&run, &workload, &judgement).map_err(Failure::own)?;
+    let summary = summary.with_diagnosis(Some(diagnosis).filter(Diagnosis::has_levels));
     let has_no_success = judgement.verdict == Verdict::Fail
         && ::judge::has_no_success(&run, &workload).map_err(Failure::own)?;
     Ok(Judged { judgement, summary, has_no_success })
+}
+
+/// What limits the service that this run loaded.
+pub fn diagnosis(run: &Stored, workload: &Workload, provenance: Provenance) -> CommandResult<Diagnosis> {
+    let judgement = ::judge::judge(run, workload, provenance).map_err(Failure::own)?;
+    ::judge::diagnosis::of_run(run, workload, &judgement).map_err(Failure::own)
 }
 
 /// A run file with everything that is judged.

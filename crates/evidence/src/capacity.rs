@@ -16,6 +16,8 @@ pub enum ProbeStage {
     Coarse,
     /// Repeated levels in random order, from which the interval comes.
     Grid,
+    /// Levels up to where it breaks, from which the demands of resources come.
+    Spread,
     /// The answer, held for long.
     Hold,
     /// Beyond the capacity, and back.

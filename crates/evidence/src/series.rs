@@ -10,7 +10,7 @@ use crate::time::Instant;
 ///
 /// The names observers and objectives share: `cpu` (cores: CPU-seconds a second), `rss` (bytes),
 /// `processes`, `threads`, `fds` (open file descriptors), `ctx_voluntary` and `ctx_involuntary` (context switches a
-/// second). The generator's own are kept under the target [`SeriesKey::GENERATOR`], with `in_flight`,
+/// second), `busiest_thread_cpu` (cores) and `run_delay` (seconds a second that its threads waited for a processor). The generator's own are kept under the target [`SeriesKey::GENERATOR`], with `in_flight`,
 /// `virtual_users`, `connections`, `loop_cpu` (share of a core), `script_cpu` (the part of it that a script used) and
 /// `recorder_lag` (seconds) besides.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -18,7 +18,7 @@ use crate::design::{Design, RecordedRun, RunPlace as _, Terms};
 use crate::slot::MadeRun;
 
 /// The name of the list.
-const FILE: &str = "experiment.json";
+pub const FILE: &str = "experiment.json";
 const VERSION: u32 = 1;
 /// Lists without a kind are of this one.
 const OLDEST_KIND: &str = "ab";

@@ -219,6 +219,7 @@ impl Search {
             levels: search.levels,
             repeats: search.repeats,
             seed: search.seed,
+            levels_for_diagnosis: search.levels_for_diagnosis,
             is_held: !search.hold.is_zero(),
             is_overloaded: !search.overload.is_zero() && resolved.plan_level.is_some(),
             plan_level: resolved.plan_level,
@@ -265,7 +266,7 @@ impl Search {
     /// Say between which levels the answer is as soon as single probes have shown it.
     fn announce_bracket(&self, planned: &PlannedProbe, probes: &[CapacityProbe]) {
         let is_of_bracket = |stage: ProbeStage| matches!(stage, ProbeStage::Bracket | ProbeStage::Coarse);
-        let is_first = planned.stage == ProbeStage::Grid
+        let is_first = matches!(planned.stage, ProbeStage::Grid | ProbeStage::Spread)
             && probes.last().is_some_and(|probe| is_of_bracket(probe.stage));
         let unit = self.search.searched.unit();
         let shown = |level: f64| evidence::capacity::shown_level(level, unit);

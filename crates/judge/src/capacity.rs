@@ -28,7 +28,7 @@ pub use grid::GridAnswer;
 pub use overload::OverloadRun;
 pub use probe::{ProbePlace, measure_probe};
 pub use search::{
-    GridExtension, NARROWED_LEVELS, NARROWED_REPEATS, NextProbe, PlannedProbe, SearchRange, bracket,
+    GridExtension, NARROWED_LEVELS, NARROWED_REPEATS, NextProbe, PlannedProbe, SPREAD, SearchRange, bracket,
     next_probe,
 };
 
@@ -46,6 +46,8 @@ pub struct CapacityRules<'a> {
     pub repeats: u32,
     /// Of the order of probes.
     pub seed: u64,
+    /// Whether levels up to the break take the place of the grid.
+    pub levels_for_diagnosis: bool,
     /// Whether the answer is held.
     pub is_held: bool,
     /// Whether the target is overloaded at the end.
@@ -124,7 +126,7 @@ pub fn judge_capacity(
         ceiling: rules.ceiling,
         slos: slos.collect(),
         levels: answer.levels.clone(),
-        diagnosis: bottleneck::of(&answer, &probes),
+        diagnosis: bottleneck::of(rules, &answer, &probes),
         probes,
         hold,
         overload,

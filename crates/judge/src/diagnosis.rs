@@ -5,32 +5,42 @@
 //! resource is used up. A resource is named if that load is where the objectives break, no other resource's is, and most of the
 //! growth of the response time was spent waiting for it. Otherwise the answer is UNDETERMINED, with the share of the growth
 //! that no observed wait explains.
+//!
+//! The loads are those of a capacity search, or of one run ([`of_run`]).
 
+mod growth;
+mod levels;
 mod name;
+mod observe;
 mod resources;
+mod run;
 #[cfg(test)]
 mod tests;
 
 use evidence::diagnosis::{
     CapacityInterval, DemandInterval, Diagnosis, LedgerLine, LedgerStanding, ResourceUse,
 };
-pub(crate) use resources::uses;
+use figures::number::brief;
 use stats::Regression;
+
+use growth::Growth;
+pub(crate) use resources::{UseWindow, uses};
+pub use run::of_run;
 
 /// Loads below this share of the break show the demand: near it waits and retries distort what is used.
 const BELOW_BREAK: f64 = 0.85;
-/// Near this share of the break begins the growth that waits are compared with.
-const GROWTH_BEGINS: f64 = 0.6;
 /// Confidence of demands and capacities.
 const CONFIDENCE: f64 = 0.95;
 /// How much wider the range of the break is taken than it was measured.
 const WIDENED: f64 = 0.10;
-/// A resource that is held this much longer at the break than at [`GROWTH_BEGINS`] is held while something else is waited for.
+/// A resource that is held this much longer at the break than where the growth begins is held while something else is waited for.
 const HELD_FOR_LONGER: f64 = 1.3;
 
 /// A part of the evidence in which the load was constant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadWindow {
+    /// Requests that were offered, a second; none where that is not known.
+    pub offered_per_s: Option<f64>,
     /// Requests that were answered correctly, a second.
     pub completions_per_s: f64,
     /// Their mean response time, in seconds; none where it was not measured.
@@ -50,22 +60,54 @@ pub struct BreakRange {
 
 /// What limits a service whose objectives break within `range`.
 pub fn diagnose(windows: &[LoadWindow], range: BreakRange) -> Diagnosis {
+    let diagnosis = ledger(windows, range);
+    let range_per_s = Some([range.holds_per_s, range.breaks_per_s]);
+    let mut named = name::with_limit(Diagnosis { range_per_s, ..diagnosis }, range);
+    named.observe = observe::what(&named, windows);
+    named
+}
+
+/// What `windows` show, of which none breaks: the highest is below the break.
+pub(crate) fn above_all(windows: &[LoadWindow], highest_per_s: f64, why: &str) -> Diagnosis {
+    without_limit(windows, highest_per_s / BELOW_BREAK * (1.0 + f64::EPSILON.sqrt()), why)
+}
+
+/// What `windows` show, where there is no range in which they break: the loads below `breaks_per_s` show the demands.
+pub(crate) fn without_limit(windows: &[LoadWindow], breaks_per_s: f64, why: &str) -> Diagnosis {
+    let mut found = ledger(windows, BreakRange { holds_per_s: breaks_per_s, breaks_per_s });
+    found.levels = levels::of(windows, None);
+    let first = found.ledger.first().and_then(|line| Some((line, line.capacity_per_s?)));
+    let first = first.map_or_else(String::new, |(line, limits)| {
+        let high =
+            limits.high.map_or_else(|| " or more".to_owned(), |high| format!(" to {}", brief::rate(high)));
+        format!(" {} would be used up first, at {}{high}.", line.resource, brief::rate(limits.low))
+    });
+    found.because = format!("UNDETERMINED: {why}{first}");
+    found.observe = observe::what(&found, windows);
+    found
+}
+
+/// What `windows` show of each resource, without a limit: the loads up to the break are those up to `range`.
+fn ledger(windows: &[LoadWindow], range: BreakRange) -> Diagnosis {
     let growth = Growth::of(windows, range);
-    let mut ledger: Vec<LedgerLine> =
-        names(windows).map(|name| line(name, windows, range, &growth)).collect();
+    let lines = names(windows).map(|name| line(name, windows, range, &growth));
+    // A single thread that is the busiest only at low loads limits nothing.
+    let is_at_break =
+        |line: &LedgerLine| line.series != resources::BUSIEST_THREAD || line.used_at_break.is_some();
+    let mut ledger: Vec<LedgerLine> = lines.filter(is_at_break).collect();
     let begins = |line: &LedgerLine| line.capacity_per_s.map_or(f64::INFINITY, |limits| limits.low);
     ledger.sort_by(|a, b| begins(a).total_cmp(&begins(b)).then_with(|| a.resource.cmp(&b.resource)));
     // The wait for what is held for longer is the wait for what is waited for meanwhile.
     let independent = ledger.iter().filter(|line| line.standing != LedgerStanding::HeldForLonger);
     let waits: Vec<f64> = independent.filter_map(|line| line.wait_growth).collect();
     let unexplained = (!waits.is_empty()).then(|| (1.0 - waits.iter().sum::<f64>()).clamp(0.0, 1.0));
-    name::with_limit(Diagnosis {
-        limit: None,
-        because: String::new(),
-        range_per_s: [range.holds_per_s, range.breaks_per_s],
+    Diagnosis {
+        response_s: growth.response_s(),
+        levels: levels::of(windows, Some(range.breaks_per_s)),
         unexplained,
         ledger,
-    })
+        ..Diagnosis::default()
+    }
 }
 
 /// The resources, each once, in the order in which they were first observed.
@@ -87,12 +129,12 @@ fn line(name: &str, windows: &[LoadWindow], range: BreakRange, growth: &Growth<'
         windows.iter().filter_map(|window| Some((window.completions_per_s, of(window)?))).collect();
     let below = read.iter().filter(|(rate, _)| *rate < BELOW_BREAK * range.breaks_per_s);
     let points: Vec<(f64, f64)> = below.map(|(rate, reading)| (*rate, reading.used)).collect();
-    let limit = read.iter().map(|(_, reading)| reading.limit).fold(f64::INFINITY, f64::min);
-    let line = Regression::through(&points);
+    let limit = read.iter().filter_map(|(_, reading)| reading.limit).reduce(f64::min);
+    let line = limit.and_then(|_| Regression::through(&points));
     let demand_s =
         line.map(|line| (line.slope, line.slope_limits(CONFIDENCE))).filter(|(_, limits)| limits.low > 0.0);
     let demand_s = demand_s.map(|(mean, limits)| DemandInterval { mean, low: limits.low, high: limits.high });
-    let capacity = line.and_then(|line| line.reaches(limit, CONFIDENCE));
+    let capacity = line.zip(limit).and_then(|(line, limit)| line.reaches(limit, CONFIDENCE));
     let capacity_per_s = capacity.map(|interval| CapacityInterval {
         low: interval.low,
         high: Some(interval.high).filter(|high| high.is_finite()),
@@ -105,6 +147,7 @@ fn line(name: &str, windows: &[LoadWindow], range: BreakRange, growth: &Growth<'
         demand_s,
         capacity_per_s,
         wait_growth: growth.share(&|window| of(window)?.wait_s),
+        wait_s: growth.at_break(&|window| of(window)?.wait_s),
         standing: LedgerStanding::Unknown,
     };
     let hold = |window: &LoadWindow| Some(of(window)?.used / window.completions_per_s);
@@ -113,6 +156,9 @@ fn line(name: &str, windows: &[LoadWindow], range: BreakRange, growth: &Growth<'
 }
 
 fn standing(line: &LedgerLine, range: BreakRange, hold_factor: Option<f64>) -> LedgerStanding {
+    if line.limit.is_none() {
+        return LedgerStanding::WaitedFor;
+    }
     let Some(CapacityInterval { low, high }) = line.capacity_per_s else { return LedgerStanding::Unknown };
     if low > range.breaks_per_s * (1.0 + WIDENED) {
         return LedgerStanding::Suffices;
@@ -122,46 +168,5 @@ fn standing(line: &LedgerLine, range: BreakRange, hold_factor: Option<f64>) -> L
         (Some(high), _) if high < range.holds_per_s * (1.0 - WIDENED) => LedgerStanding::Contradicted,
         (_, Some(factor)) if factor > HELD_FOR_LONGER => LedgerStanding::HeldForLonger,
         _ => LedgerStanding::Candidate,
-    }
-}
-
-/// The windows between which the response time grows: near [`GROWTH_BEGINS`] of the break, and at the break.
-struct Growth<'a> {
-    begin: Vec<&'a LoadWindow>,
-    at_break: Vec<&'a LoadWindow>,
-}
-
-impl<'a> Growth<'a> {
-    fn of(windows: &'a [LoadWindow], range: BreakRange) -> Growth<'a> {
-        let near = |load: f64| -> Vec<&'a LoadWindow> {
-            let distance = |window: &LoadWindow| (window.completions_per_s - load).abs();
-            let nearest = windows.iter().map(distance).fold(f64::INFINITY, f64::min);
-            windows.iter().filter(|window| distance(window) <= nearest + 0.05 * load).collect()
-        };
-        Growth { begin: near(GROWTH_BEGINS * range.breaks_per_s), at_break: near(range.breaks_per_s) }
-    }
-
-    fn mean(windows: &[&LoadWindow], of: &dyn Fn(&LoadWindow) -> Option<f64>) -> Option<f64> {
-        let values: Vec<f64> = windows.iter().filter_map(|window| of(window)).collect();
-        stats::mean(&values)
-    }
-
-    fn at_break(&self, of: &dyn Fn(&LoadWindow) -> Option<f64>) -> Option<f64> {
-        Growth::mean(&self.at_break, of)
-    }
-
-    /// By which factor it grows.
-    fn factor(&self, of: &dyn Fn(&LoadWindow) -> Option<f64>) -> Option<f64> {
-        let begin = Growth::mean(&self.begin, of).filter(|begin| *begin > 0.0)?;
-        Some(self.at_break(of)? / begin)
-    }
-
-    /// By which share of the growth of the response time it grows; none where the response time does not grow.
-    fn share(&self, of: &dyn Fn(&LoadWindow) -> Option<f64>) -> Option<f64> {
-        let grows = |of: &dyn Fn(&LoadWindow) -> Option<f64>| {
-            Some(self.at_break(of)? - Growth::mean(&self.begin, of)?)
-        };
-        let whole = grows(&|window| window.response_s).filter(|grown| *grown > 0.0)?;
-        Some(grows(of)? / whole)
     }
 }

@@ -7,6 +7,9 @@ use evidence::{Figure, Finding, RuleId, Scope, Severity};
 use crate::facts::Facts;
 use crate::pair::Pair;
 
+/// Rules on a single run that leave nothing of a load: what it offered or counted is not what was asked for.
+pub(crate) const MAKE_UNUSABLE: [RuleId; 4] = [RuleId::A1, RuleId::L1, RuleId::L5, RuleId::L6];
+
 /// Which claims most rules of pairs affect, in words.
 pub(crate) const DIFFERENCES: &str =
     "only comparisons: differences between runs, in the phase, scenario and endpoint of the finding";

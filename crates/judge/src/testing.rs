@@ -91,7 +91,7 @@ impl TestRun {
         self.offer_in(phase, second, endpoint, load);
     }
 
-    fn offer_in(&mut self, phase: &str, second: u32, endpoint: &str, load: Load) {
+    pub(crate) fn offer_in(&mut self, phase: &str, second: u32, endpoint: &str, load: Load) {
         let key = |metric| Key::of(metric).scenario(SCENARIO).phase(phase).endpoint(endpoint);
         let whole = |metric| Key::of(metric).scenario(SCENARIO).phase(phase);
         let started = load.ok + load.failed;
@@ -400,6 +400,28 @@ pub(crate) fn five_minutes(load: impl Fn(u32) -> Load) -> TestRun {
     let rate = test_run.scheduled as f64 / f64::from(FIVE_MINUTES_S);
     let duration = Duration::from_secs(u64::from(FIVE_MINUTES_S));
     test_run.workload.scenarios[0].executor = Executor::ConstantArrivalRate { rate, duration };
+    test_run
+}
+
+/// How long each level of [`stairs`] is offered.
+pub(crate) const STAIR_S: u32 = 30;
+
+/// Levels of load, one after the other in phases of their own, with one endpoint, `list`.
+pub(crate) fn stairs(levels: &[Load]) -> TestRun {
+    let mut test_run = TestRun::unobserved();
+    test_run.workload.phases.clear();
+    for (at, load) in (0u32..).zip(levels) {
+        let seconds = at * STAIR_S..(at + 1) * STAIR_S;
+        let [start, end] = [seconds.start, seconds.end].map(|second| Duration::from_secs(second.into()));
+        let name = format!("level-{at}");
+        test_run.workload.phases.push(Phase { name: name.clone(), start, end });
+        seconds.for_each(|second| test_run.offer_in(&name, second, "list", *load));
+    }
+    let seconds = STAIR_S * levels.len() as u32;
+    let rate = test_run.scheduled as f64 / f64::from(seconds);
+    let duration = Duration::from_secs(seconds.into());
+    test_run.workload.scenarios[0].executor = Executor::ConstantArrivalRate { rate, duration };
+    test_run.run.finish(evidence::RunEnd::new(Ending::Completed, seconds - 1));
     test_run
 }
 

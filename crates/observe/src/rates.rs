@@ -6,6 +6,7 @@ use std::time::Duration;
 use evidence::{Instant, Sample, SeriesKey};
 
 use crate::base::Dated;
+use crate::proc::ThreadTimes;
 use crate::reading::{Reading, Switches};
 
 /// Values at the instant of one reading: processes, memory, threads, descriptors, processors that they may run on.
@@ -25,7 +26,7 @@ pub(crate) fn levels(target: &str, at: Instant, reading: &Reading) -> Vec<(Serie
     samples
 }
 
-/// Rates per second between two readings of the same process: CPU time, context switches. None when no time passed
+/// Rates per second between two readings of the same process: CPU time, context switches, times of threads. None when no time passed
 /// between them, and none when the CPU time fell: the difference cannot be attributed.
 pub(crate) fn rates(target: &str, base: Dated<&Reading>, now: Dated<&Reading>) -> Vec<(SeriesKey, Sample)> {
     let (interval, at) = (now.at.since(base.at), now.at);
@@ -42,7 +43,28 @@ pub(crate) fn rates(target: &str, base: Dated<&Reading>, now: Dated<&Reading>) -
             samples.push(sample(SeriesKey::new(name, target, "1/s"), at, a_second));
         }
     }
+    if let (Some(before), Some(after)) = (&base.thread_times, &reading.thread_times) {
+        let (busiest, delayed) = of_threads(before, after);
+        let [busiest, delayed] = [busiest, delayed].map(|time| time.div_duration_f64(interval));
+        samples.push(sample(SeriesKey::new("busiest_thread_cpu", target, "cores"), at, busiest));
+        samples.push(sample(SeriesKey::new("run_delay", target, "s/s"), at, delayed));
+    }
     samples
+}
+
+/// How long the thread ran that ran the longest between two readings, and how long all of them waited for a processor; threads as of
+/// [`switched`].
+fn of_threads(
+    before: &BTreeMap<u32, ThreadTimes>,
+    after: &BTreeMap<u32, ThreadTimes>,
+) -> (Duration, Duration) {
+    let none = ThreadTimes { ran: Duration::ZERO, delayed: Duration::ZERO };
+    after.iter().fold((Duration::ZERO, Duration::ZERO), |(longest, delayed), (tid, now)| {
+        let same = |then: &&ThreadTimes| then.ran <= now.ran && then.delayed <= now.delayed;
+        let then = before.get(tid).filter(same).unwrap_or(&none);
+        let waited = delayed.saturating_add(now.delayed.saturating_sub(then.delayed));
+        (longest.max(now.ran.saturating_sub(then.ran)), waited)
+    })
 }
 
 /// Switches of all threads between two readings. A thread that was not there before counts from its start,
@@ -83,6 +105,7 @@ mod tests {
             processes: 1,
             fds: None,
             switches: Some(switches.iter().map(of).collect()),
+            thread_times: None,
         }
     }
 
@@ -112,6 +135,23 @@ mod tests {
         2 ctx_involuntary 3 1/s
         ");
         assert!(rates("t", dated(at, &base), dated(at, &after)).is_empty());
+    }
+
+    #[test]
+    fn the_busiest_thread_and_the_wait_for_processors_are_of_the_threads_that_live() {
+        let with = |times: &[(u32, u64, u64)]| {
+            let of = |(tid, ran, delayed): &(u32, u64, u64)| {
+                let [ran, delayed] = [*ran, *delayed].map(Duration::from_millis);
+                (*tid, ThreadTimes { ran, delayed })
+            };
+            Reading { thread_times: Some(times.iter().map(of).collect()), ..reading(0, &[]) }
+        };
+        let base = with(&[(1, 9_000, 100), (2, 100, 50), (3, 500, 0)]);
+        // Thread 3 ended, thread 4 is new, and number 2 is another thread's now.
+        let after = with(&[(1, 10_200, 300), (2, 20, 10), (4, 900, 40)]);
+        let (base_at, at) = (Instant::EPOCH, Instant::from_nanos(2 * SECOND));
+        let all = shown(&rates("t", dated(base_at, &base), dated(at, &after)));
+        assert!(all.ends_with("2 busiest_thread_cpu 0.6 cores\n2 run_delay 0.125 s/s"), "{all}");
     }
 
     #[test]

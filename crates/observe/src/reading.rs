@@ -6,7 +6,7 @@ use std::io;
 use std::time::Duration;
 
 use crate::error::ObserveError;
-use crate::proc::{Memory, Stat, parse_processors, parse_stat, parse_status};
+use crate::proc::{Memory, Stat, ThreadTimes, parse_processors, parse_schedstat, parse_stat, parse_status};
 
 /// Threads whose context switches are read; of a process with more they are left out.
 const THREADS_LIMIT: u64 = 1024;
@@ -34,6 +34,8 @@ pub(crate) struct Reading {
     pub(crate) fds: Option<u64>,
     /// Context switches of each thread; none when there are too many threads to ask each second.
     pub(crate) switches: Option<BTreeMap<u32, Switches>>,
+    /// Times of each thread; none like switches, and where the system does not count them.
+    pub(crate) thread_times: Option<BTreeMap<u32, ThreadTimes>>,
 }
 
 /// Context switches of one thread since it began.
@@ -52,12 +54,15 @@ pub(crate) fn read(pid: u32, start_ticks: u64) -> Result<Reading, ObserveError> 
         return Err(ObserveError::Replaced { pid });
     }
     let status = text(pid, "status")?;
-    let switches = if stat.threads <= THREADS_LIMIT { read_switches(pid) } else { None };
+    let is_read = stat.threads <= THREADS_LIMIT;
+    let switches = if is_read { read_switches(pid) } else { None };
+    let thread_times = if is_read { read_thread_times(pid) } else { None };
     Ok(Reading {
         memory: parse_status(&status).memory,
         processors: parse_processors(&status),
         fds: count_fds(pid),
         switches,
+        thread_times,
         ..of_stat(&stat)
     })
 }
@@ -73,6 +78,7 @@ pub(crate) fn of_stat(stat: &Stat) -> Reading {
         processes: 1,
         fds: None,
         switches: None,
+        thread_times: None,
     }
 }
 
@@ -117,11 +123,23 @@ fn count_fds(pid: u32) -> Option<u64> {
     }
 }
 
-fn read_switches(pid: u32) -> Option<BTreeMap<u32, Switches>> {
+/// The numbers of its threads.
+fn threads(pid: u32) -> Option<impl Iterator<Item = u32>> {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
-    let numbers = threads.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    Some(threads.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok()))
+}
+
+fn read_thread_times(pid: u32) -> Option<BTreeMap<u32, ThreadTimes>> {
+    let times = threads(pid)?.filter_map(|tid| {
+        let text = text(pid, &format!("task/{tid}/schedstat")).ok()?;
+        Some((tid, parse_schedstat(&text)?))
+    });
+    Some(times.collect()).filter(|times: &BTreeMap<_, _>| !times.is_empty())
+}
+
+fn read_switches(pid: u32) -> Option<BTreeMap<u32, Switches>> {
     // A thread that ends meanwhile is left out.
-    let switches = numbers.filter_map(|tid| {
+    let switches = threads(pid)?.filter_map(|tid| {
         let status = parse_status(&text(pid, &format!("task/{tid}/status")).ok()?);
         Some((tid, Switches { voluntary: status.voluntary?, involuntary: status.involuntary? }))
     });
@@ -146,6 +164,7 @@ mod tests {
         let reading = read(pid, start_ticks).unwrap();
         assert!(reading.memory.unwrap().own > 0 && reading.threads > 0 && reading.fds.unwrap() > 0);
         assert!(!reading.switches.unwrap().is_empty());
+        assert!(reading.thread_times.unwrap().values().any(|times| times.ran > Duration::ZERO));
         assert!(matches!(read(pid, start_ticks + 1), Err(ObserveError::Replaced { .. })));
     }
 }

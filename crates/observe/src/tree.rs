@@ -76,6 +76,7 @@ fn read_member(pid: u32) -> Option<Reading> {
         processes: 0,
         fds: Some(0),
         switches: Some(Default::default()),
+        thread_times: Some(Default::default()),
         ..of_stat(&stat)
     })
 }
@@ -100,6 +101,10 @@ fn add(whole: &mut Reading, member: Reading) {
     // A sum that lacks one process would look like a change.
     whole.fds = whole.fds.zip(member.fds).map(|(sum, fds)| sum + fds);
     whole.switches = whole.switches.take().zip(member.switches).map(|(mut all, more)| {
+        all.extend(more);
+        all
+    });
+    whole.thread_times = whole.thread_times.take().zip(member.thread_times).map(|(mut all, more)| {
         all.extend(more);
         all
     });

@@ -14,6 +14,7 @@ mod boolean_flags;
 mod capacity;
 mod compare;
 mod connect;
+mod diagnose;
 #[cfg(feature = "scripts")]
 mod foreign;
 #[cfg(feature = "full")]
@@ -53,6 +54,7 @@ pub(crate) use adhoc::{GrpcArguments, HttpArguments, KeepArguments, PaceArgument
 pub(crate) use capacity::{BetterNumber, CapacityArguments, SearchArguments};
 pub(crate) use compare::CompareArguments;
 pub(crate) use connect::ConnectArguments;
+pub(crate) use diagnose::DiagnoseArguments;
 #[cfg(feature = "full")]
 pub(crate) use generate::command;
 pub(crate) use generate::{CompletionsArguments, ManArguments};
@@ -255,6 +257,9 @@ pub(crate) enum Verb {
     /// Find the highest load at which objectives hold, with its interval, and what happens beyond it
     #[command(after_help = capacity::EXAMPLES, after_long_help = capacity::EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
     Capacity(Box<CapacityArguments>),
+    /// Find what limits a service: the processors, a pool, or UNDETERMINED and what to observe
+    #[command(after_help = diagnose::EXAMPLES)]
+    Diagnose(Box<DiagnoseArguments>),
     /// Measure how much runs of the same program differ on this host, and which change `ab` could detect in 10, 20, 60 or 90 minutes
     #[command(after_help = ab::CALIBRATE_EXAMPLES)]
     Calibrate(Box<CalibrateArguments>),

@@ -1,7 +1,7 @@
 //! `plimsoll capacity`: the highest load at which objectives hold, found by probes and shown with its interval; or the probes of
 //! an earlier search, judged.
 
-mod definition;
+pub(crate) mod definition;
 
 use anyhow::Context;
 use conduct::failure::{CommandResult, Failure};

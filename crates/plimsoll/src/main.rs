@@ -14,6 +14,7 @@ mod check;
 mod compare;
 #[cfg(feature = "full")]
 mod completions;
+mod diagnose;
 mod explain;
 mod export;
 mod grpc;
@@ -93,6 +94,7 @@ fn main() -> ExitCode {
         Verb::Compare(arguments) => compare::compare(&arguments),
         Verb::Ab(arguments) => ab::ab(&arguments),
         Verb::Capacity(arguments) => capacity::capacity(&arguments),
+        Verb::Diagnose(arguments) => diagnose::diagnose(&arguments),
         Verb::Calibrate(arguments) => calibrate::calibrate(&arguments),
         Verb::Export(arguments) => export::export(&arguments),
         Verb::Profile(arguments) => profile::profile(&arguments),

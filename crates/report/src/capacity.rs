@@ -2,7 +2,6 @@
 
 mod document;
 mod format;
-mod ledger;
 
 use evidence::capacity::{CapacityJudgement, ProbeStage};
 use serde::Serialize;

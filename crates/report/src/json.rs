@@ -1,5 +1,6 @@
 //! The report as JSON for programs, with a versioned schema: `docs/report-json.md`.
 
+use evidence::diagnosis::Diagnosis;
 use evidence::visible::is_invisible;
 use evidence::{Claim, Finding};
 use serde::Serialize;
@@ -49,6 +50,8 @@ struct Document<'a> {
     marks: &'a [MarkedEvent],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     profiles: &'a [CapturedProfile],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diagnosis: &'a Option<Diagnosis>,
 }
 
 #[derive(Serialize)]
@@ -99,6 +102,7 @@ pub(crate) fn json(summary: &Summary) -> String {
         series: &summary.series,
         marks: &summary.marks,
         profiles: &summary.profiles,
+        diagnosis: &summary.diagnosis,
     };
     pretty(&document)
 }

@@ -10,6 +10,7 @@ mod card;
 mod chart_file;
 mod charts;
 pub mod comparison;
+pub mod diagnosis;
 pub mod document;
 mod drawing;
 pub mod experiment;

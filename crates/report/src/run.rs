@@ -21,7 +21,7 @@ use crate::document::{
 use crate::summary::{
     BesideK6, ClaimSummary, MarkedEvent, MetricNumbers, RunEndState, ScriptMetric, Summary,
 };
-use crate::{card, number, source};
+use crate::{card, diagnosis, number, source};
 
 impl Reported for Summary {
     fn document(&self) -> Document {
@@ -67,6 +67,7 @@ fn sections(summary: &Summary) -> Vec<Section> {
     sections.extend(marks(summary));
     sections.extend(endpoints::other_phases(summary));
     sections.extend([capacity(summary), distributions(summary)].into_iter().flatten());
+    sections.extend(summary.diagnosis.as_ref().map(diagnosis::of_run));
     sections.extend(beside_k6(summary));
     sections.extend(metrics(summary));
     sections.push(totals::section(summary));

@@ -32,6 +32,7 @@ mod timeline;
 mod virtual_users;
 mod workers;
 
+use evidence::diagnosis::Diagnosis;
 use evidence::run::ReadError;
 use evidence::{Exemplar, ExemplarKind, Histogram, Judgement, Run};
 use serde::Serialize;
@@ -138,6 +139,8 @@ pub struct Summary {
     pub measured: Vec<String>,
     /// The percentiles that tables of endpoints show.
     pub percentiles: Percentiles,
+    /// What limits its target; none where its load has too few levels. See [`Summary::with_diagnosis`].
+    pub diagnosis: Option<Diagnosis>,
     /// Files of the run, as (kind, path); see [`Summary::with_files`].
     pub files: Vec<(String, String)>,
 }
@@ -289,6 +292,7 @@ impl Summary {
             failed,
             slowest,
             percentiles: Percentiles::default(),
+            diagnosis: None,
             files: Vec::new(),
         })
     }
@@ -297,6 +301,12 @@ impl Summary {
     pub fn with_files(mut self, files: &[(&str, &str)]) -> Summary {
         self.files = files.iter().map(|(kind, path)| ((*kind).to_owned(), (*path).to_owned())).collect();
         self
+    }
+
+    /// Add what limits the run's target.
+    #[must_use]
+    pub fn with_diagnosis(self, diagnosis: Option<Diagnosis>) -> Summary {
+        Summary { diagnosis, ..self }
     }
 
     /// Show these percentiles in the tables of endpoints, in place of the usual ones.

@@ -256,6 +256,7 @@ fn rules(slos: &[Objective], seed: u64) -> CapacityRules<'_> {
         levels: 7,
         repeats: 2,
         seed,
+        levels_for_diagnosis: false,
         is_held: false,
         is_overloaded: false,
         plan_level: Some(START),

@@ -81,6 +81,9 @@ pub struct Search {
     pub levels: u32,
     /// Probes of each of them.
     pub repeats: u32,
+    /// Whether what limits the target is asked for: in place of the grid, levels up to where it breaks.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub levels_for_diagnosis: bool,
     /// How long the answer must hold; 0: not tested.
     pub hold: Duration,
     /// How long each overload lasts; 0: none.
@@ -107,6 +110,7 @@ impl Default for Search {
             spacing: 0.04,
             levels: 7,
             repeats: 2,
+            levels_for_diagnosis: false,
             hold: Duration::ZERO,
             overload: Duration::ZERO,
             rest: Duration::from_secs(5),

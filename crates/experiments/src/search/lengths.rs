@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use conduct::failure::{CommandResult, Failure};
 use conduct::screen::note;
 use evidence::capacity::ProbeStage;
-use judge::capacity::{NARROWED_LEVELS, NARROWED_REPEATS};
+use judge::capacity::{NARROWED_LEVELS, NARROWED_REPEATS, SPREAD};
 use workload::Workload;
 use workload::capacity::{CapacityExperiment, OverloadShape, Search, Searched, failures_take, step_needed};
 
@@ -35,7 +35,7 @@ pub(super) fn length(search: &Search, step_s: f64, stage: ProbeStage) -> Duratio
     let step = Duration::from_secs_f64(step_s);
     match stage {
         ProbeStage::Bracket => step.min(LONGEST_BRACKET),
-        ProbeStage::Coarse | ProbeStage::Grid | ProbeStage::Again => step,
+        ProbeStage::Coarse | ProbeStage::Grid | ProbeStage::Spread | ProbeStage::Again => step,
         ProbeStage::Hold => search.hold,
         ProbeStage::Overload => overload_shape(search).parts.iter().map(|(_, _, length)| *length).sum(),
     }
@@ -55,7 +55,10 @@ pub(super) fn announce(experiment: &CapacityExperiment, workload: &Workload) -> 
     let step_s = step_s(experiment, workload)?;
     let search = &experiment.search;
     let narrowing = NARROWED_LEVELS * NARROWED_REPEATS;
-    let probes = SEARCHING + (search.levels + narrowing) * search.repeats;
+    let probes = match search.levels_for_diagnosis {
+        true => SEARCHING + SPREAD.len() as u32,
+        false => SEARCHING + (search.levels + narrowing) * search.repeats,
+    };
     let is_overloaded = !search.overload.is_zero() && search.searched != Searched::Number;
     let overload = if is_overloaded { length(search, step_s, ProbeStage::Overload) } else { Duration::ZERO };
     let all =
@@ -66,10 +69,12 @@ pub(super) fn announce(experiment: &CapacityExperiment, workload: &Workload) -> 
         true => format!(", no {what} ({option})"),
         false => format!(", {what} of {:.0} s", length.as_secs_f64()),
     };
+    let after = match search.levels_for_diagnosis {
+        true => String::new(),
+        false => then("hold", "--hold 10m", search.hold) + &then("overload", "--overload 60s", overload),
+    };
     note(format_args!(
-        "about {probes} probes of {step_s:.0} s{}{}: about {:.0} min{}",
-        then("hold", "--hold 10m", search.hold),
-        then("overload", "--overload 60s", overload),
+        "about {probes} probes of {step_s:.0} s{after}: about {:.0} min{}",
         all.as_secs_f64() / 60.0,
         search.budget.map(|budget| format!(", at most {budget:?}")).unwrap_or_default()
     ));

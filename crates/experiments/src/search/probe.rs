@@ -112,7 +112,11 @@ impl Probe<'_> {
             }
             // What is asked for at the end of the hold is whether it held.
             ProbeStage::Hold => workload.objectives.truncate(experiment.slos.len()),
-            ProbeStage::Bracket | ProbeStage::Coarse | ProbeStage::Grid | ProbeStage::Again => {}
+            ProbeStage::Bracket
+            | ProbeStage::Coarse
+            | ProbeStage::Grid
+            | ProbeStage::Spread
+            | ProbeStage::Again => {}
         }
         Ok(plan)
     }
@@ -123,6 +127,7 @@ fn name(stage: ProbeStage) -> &'static str {
         ProbeStage::Bracket => "bracket",
         ProbeStage::Coarse => "bisection",
         ProbeStage::Grid => "grid",
+        ProbeStage::Spread => "level",
         ProbeStage::Hold => "hold",
         ProbeStage::Overload => "overload",
         ProbeStage::Again => "once more",

@@ -2,7 +2,7 @@
 
 use evidence::capacity::{CapacityProbe, ProbeStage};
 use evidence::run::ReadError;
-use evidence::{Ending, Finding, Judgement, RuleId, Run, Severity, Verdict, Window};
+use evidence::{Ending, Finding, Judgement, Run, Severity, Verdict, Window};
 use figures::Figures;
 use workload::capacity::collapse_name;
 use workload::{Filter, Flow, Measure, Objective, Scenario, Statistic, Workload};
@@ -10,12 +10,11 @@ use workload::{Filter, Flow, Measure, Objective, Scenario, Statistic, Workload};
 use super::CapacityRules;
 use super::margin::{CLIP, Measured};
 use crate::compare::Side;
-use crate::diagnosis;
+use crate::diagnosis::{self, UseWindow};
 use crate::experiment::warm_up::Cuts;
 use crate::measure::{self, MeasureSource, Readings, Value};
+use crate::rule::MAKE_UNUSABLE;
 
-/// Rules on a single run that leave nothing of a probe: what it offered or counted is not what was asked for.
-const MAKE_UNUSABLE: [RuleId; 4] = [RuleId::A1, RuleId::L1, RuleId::L5, RuleId::L6];
 /// Arrivals that the generator dropped, above which the load was another.
 const MOST_LATE: f64 = 0.01;
 /// Arrivals at random vary by so much around their mean.
@@ -68,8 +67,10 @@ pub fn measure_probe(
     };
     probe.goodput = value(Measure::Goodput { within: None }, &of_phase)?.unwrap_or(0.0);
     let window = window.map_or_else(|| Window::new(&side.run.whole()), |window| window.window());
-    probe.uses = diagnosis::uses(side.run, window, probe.goodput)?;
     probe.mean_ms = value(Measure::ResponseTime(Statistic::Mean), &of_phase)?;
+    let load =
+        UseWindow { window, completions_per_s: probe.goodput, response_s: probe.mean_ms.map(|ms| ms / 1e3) };
+    probe.uses = diagnosis::uses(side.run, load)?;
     if let Some(limit) = rules.proven_per_s.filter(|limit| probe.goodput > RATE_TOLERANCE * limit) {
         let why =
             format!("{:.0} requests/s are more than the generator can sustain ({limit:.0}/s)", probe.goodput);

@@ -23,6 +23,8 @@ const EDGE_LEVELS: usize = 3;
 /// How many levels are probed more often, and by how many times the probes of the others.
 pub const NARROWED_LEVELS: u32 = 3;
 pub const NARROWED_REPEATS: u32 = 2;
+/// The levels of a diagnosis, as shares of the one that breaks: below 85 % of it demands are seen, at 60 % and 100 % what grows.
+pub const SPREAD: [f64; 7] = [0.3, 0.45, 0.6, 0.7, 0.8, 0.95, 1.0];
 /// How many levels are tried for the hold.
 const HOLDS: usize = 3;
 
@@ -153,6 +155,9 @@ impl<'a> Walk<'a> {
     fn search(&mut self) -> Result<(), Pause> {
         let mut between = self.bracket()?;
         self.bisect(&mut between)?;
+        if self.rules.levels_for_diagnosis {
+            return self.spread(&between);
+        }
         let answer = self.grid(&between)?;
         self.hold(&answer)?;
         self.overload(&answer)?;
@@ -213,6 +218,20 @@ impl<'a> Walk<'a> {
                 true => between.holds = Some(hardness),
                 false => between.breaks = Some(hardness),
             }
+        }
+        Ok(())
+    }
+
+    /// Levels up to where it breaks, in random order: what an overload leaves behind is not in all that follow.
+    fn spread(&mut self, between: &Between) -> Result<(), Pause> {
+        let range = &self.rules.range;
+        let Some(breaks) = between.breaks.filter(|_| between.holds.is_some()) else { return Ok(()) };
+        let breaks = range.level(breaks);
+        let mut levels: Vec<f64> =
+            SPREAD.iter().map(|share| range.level(range.hardness(share * breaks))).collect();
+        levels.dedup_by(|a, b| (*a / *b - 1.0).abs() < 1e-6);
+        for at in Orders::default().next(self.rules.seed, levels.len()) {
+            self.ask_again(ProbeStage::Spread, levels[at])?;
         }
         Ok(())
     }

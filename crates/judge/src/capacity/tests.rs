@@ -10,7 +10,8 @@ use evidence::{ExperimentEnd, Verdict};
 use workload::{Objective, objective};
 
 use super::{
-    CapacityRules, GridExtension, NextProbe, PlannedProbe, SearchRange, bracket, judge_capacity, next_probe,
+    CapacityRules, GridExtension, NextProbe, PlannedProbe, SPREAD, SearchRange, bracket, judge_capacity,
+    next_probe,
 };
 
 /// What a target does at a level: the margin, and whether the probe counts.
@@ -34,6 +35,7 @@ fn rules(slos: &[Objective]) -> CapacityRules<'_> {
         levels: 9,
         repeats: 3,
         seed: 1,
+        levels_for_diagnosis: false,
         is_held: true,
         is_overloaded: true,
         plan_level: Some(100.0),
@@ -385,7 +387,7 @@ fn a_resource_that_is_used_up_where_objectives_break_is_named_with_its_series() 
                 name: name.to_owned(),
                 series: name.to_owned(),
                 used: used * scatter,
-                limit: 2.0,
+                limit: Some(2.0),
                 wait_s: None,
             };
             probe.uses = vec![resource("pool", 0.4), resource("cpu", 2.0 * share(probe.goodput))];
@@ -398,4 +400,25 @@ fn a_resource_that_is_used_up_where_objectives_break_is_named_with_its_series() 
     assert_eq!(line.series, "cpu");
     assert!((line.demand_s.unwrap().mean / (2.0 / 310.0) - 1.0).abs() < 0.02, "{line:?}");
     assert_eq!(with_uses(&|load| load / 900.0).limit, None);
+}
+
+#[test]
+fn a_diagnosis_is_searched_by_single_probes_and_levels_up_to_the_break() {
+    let slos = [slo()];
+    let rules = CapacityRules { levels_for_diagnosis: true, ..rules(&slos) };
+    let mut probes = made(&rules, &knee(300.0));
+    for (at, probe) in probes.iter_mut().enumerate() {
+        let scatter = if at % 2 == 0 { 1.01 } else { 0.99 };
+        let used = 2.0 * scatter * (probe.goodput / 310.0).min(1.0);
+        let (name, series) = ("CPU of web".to_owned(), "cpu".to_owned());
+        probe.uses = vec![ResourceUse { name, series, used, limit: Some(2.0), wait_s: None }];
+    }
+    assert!(probes.len() < 20, "{}", probes.len());
+    let spread = probes.iter().filter(|probe| probe.stage == ProbeStage::Spread);
+    assert_eq!(spread.count(), SPREAD.len());
+    let found = judge_capacity(&rules, probes, None, ExperimentEnd::Complete).diagnosis.unwrap();
+    assert_eq!(found.limit.as_deref(), Some("CPU of web"), "{found:?}");
+    let nothing_breaks = made(&rules, &knee(1e9));
+    let found = judge_capacity(&rules, nothing_breaks, None, ExperimentEnd::Complete).diagnosis.unwrap();
+    assert!(found.because.starts_with("UNDETERMINED: no level of load breaks, up to"), "{found:?}");
 }

@@ -1,8 +1,10 @@
 //! The resources of a run: how much of each is used, how much there is, and how long requests wait for it.
 
+mod conventions;
+
 use evidence::diagnosis::ResourceUse;
 use evidence::run::ReadError;
-use evidence::{Coverage, Run, SeriesKey, Window};
+use evidence::{Coverage, Notice, NoticeKind, Run, SeriesKey, Window};
 
 /// From this share of the machine's processors on, what other processes use is much.
 const MAX_OTHERS: f64 = 0.10;
@@ -15,21 +17,55 @@ const WAITS: [&str; 3] = ["_wait_seconds_sum", "_wait_seconds_total", "_wait_dur
 /// The machine's series.
 const HOST: &str = "host";
 
-/// What each target and the machine used in `window`, where its limit is known too, and how long each of `completions_per_s`
-/// waited for it.
-pub(crate) fn uses(
-    run: &dyn Run,
-    window: Window,
-    completions_per_s: f64,
-) -> Result<Vec<ResourceUse>, ReadError> {
-    let observed = ObservedRun { run, window, completions_per_s };
+/// The series of the processors that a target's processes use.
+pub(super) const CPU: &str = "cpu";
+/// The series of the thread of a target that uses the most of a processor.
+pub(super) const BUSIEST_THREAD: &str = "busiest_thread_cpu";
+/// Sessions of PostgreSQL that wait, by class …
+const SESSION_WAITS: &str = "pg_waits";
+/// … of which these are waits of a request; in the others a session waits for its client, or for the time.
+const CLASSES: [&str; 5] = ["Lock", "LWLock", "IO", "BufferPin", "IPC"];
+/// From this share of its CPU in one thread on a target has one thread that does the work.
+const ONE_THREAD: f64 = 0.67;
+
+/// Whether a series is of processors.
+pub(super) fn is_of_processors(series: &str) -> bool {
+    [CPU, BUSIEST_THREAD, "cgroup_cpu", "host_cpu"].contains(&series)
+}
+
+/// Where resources are read, and the load meanwhile.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct UseWindow {
+    pub(crate) window: Window,
+    /// Requests that were answered correctly, a second.
+    pub(crate) completions_per_s: f64,
+    /// Their mean response time, in seconds.
+    pub(crate) response_s: Option<f64>,
+}
+
+/// What each target and the machine used, where its limit is known too, and how long each completion waited for it. Nothing is read of
+/// a target that was restarted meanwhile, or gone: its counters are those of two processes.
+pub(crate) fn uses(run: &dyn Run, at: UseWindow) -> Result<Vec<ResourceUse>, ReadError> {
+    let UseWindow { window, completions_per_s, response_s } = at;
+    let observed = ObservedRun { run, window, completions_per_s, response_s };
     let mut targets: Vec<&str> = run.series().iter().map(|series| &*series.target).collect();
     targets.sort_unstable();
     targets.dedup();
+    let notices = run.notices()?;
+    let is_interrupted = |target: &str| {
+        let is_its = |notice: &Notice| {
+            notice.observer == target && matches!(notice.kind, NoticeKind::Restarted | NoticeKind::Gone)
+        };
+        notices.iter().any(|notice| is_its(notice) && window.begin <= notice.at && notice.at < window.end)
+    };
     let mut uses = Vec::new();
     for target in targets.into_iter().filter(|target| *target != SeriesKey::GENERATOR && *target != HOST) {
-        uses.extend(observed.processors(target)?);
-        uses.extend(observed.pools(target)?);
+        if !is_interrupted(target) {
+            uses.extend(observed.processors(target)?);
+            uses.extend(observed.pools(target)?);
+            uses.extend(observed.known_pools(target)?);
+            uses.extend(observed.waits(target)?);
+        }
     }
     let machine = observed.machine(&uses)?;
     uses.extend(machine);
@@ -40,6 +76,7 @@ struct ObservedRun<'a> {
     run: &'a dyn Run,
     window: Window,
     completions_per_s: f64,
+    response_s: Option<f64>,
 }
 
 impl ObservedRun<'_> {
@@ -55,28 +92,38 @@ impl ObservedRun<'_> {
         Ok(sum)
     }
 
+    /// The part of seconds a second that each completion has.
+    fn of_each(&self, seconds_per_s: Option<f64>) -> Option<f64> {
+        seconds_per_s.filter(|_| self.completions_per_s > 0.0).map(|s| s / self.completions_per_s)
+    }
+
     fn cores(&self) -> Option<f64> {
         let environment = &self.run.manifest().environment;
         ["cores_usable", "cores"].into_iter().find_map(|name| environment.get(name)?.parse().ok())
     }
 
     fn processors(&self, target: &str) -> Result<Vec<ResourceUse>, ReadError> {
-        let mut uses = Vec::new();
         let quota = self.mean(target, "cgroup_cpu_limit")?;
         let allowed = self.mean(target, "cpus_allowed")?;
-        let processors = [quota.or(self.cores()), allowed].into_iter().flatten().reduce(f64::min);
-        for (series, limit, what) in [("cgroup_cpu", quota, "CPU quota of"), ("cpu", processors, "CPU of")] {
-            if let (Some(used), Some(limit)) =
-                (self.mean(target, series)?, limit.filter(|limit| *limit > 0.0))
-            {
-                uses.push(ResourceUse {
-                    name: format!("{what} {target}"),
-                    series: series.to_owned(),
-                    used,
-                    limit,
-                    wait_s: None,
-                });
+        let of_group = self.mean(target, "cgroup_cpu")?.filter(|_| quota.is_some());
+        // A quota whose use was observed is a resource of its own.
+        let whole = self.cores().into_iter().chain(quota.filter(|_| of_group.is_none()));
+        let processors = whole.chain(allowed).reduce(f64::min);
+        let wait_s = self.of_each(self.mean(target, "run_delay")?);
+        let used = self.mean(target, CPU)?;
+        let mut uses = Vec::new();
+        let mut add = |what: &str, series: &str, used: Option<f64>, limit: Option<f64>, wait_s| {
+            if let (Some(used), Some(limit)) = (used, limit.filter(|limit| *limit > 0.0)) {
+                let (name, series) = (format!("{what} {target}"), series.to_owned());
+                uses.push(ResourceUse { name, series, used, limit: Some(limit), wait_s });
             }
+        };
+        add("CPU quota of", "cgroup_cpu", of_group, quota, None);
+        add("CPU of", CPU, used, processors, wait_s);
+        let thread = self.mean(target, BUSIEST_THREAD)?;
+        let does_the_work = thread.zip(used).is_some_and(|(thread, used)| thread >= ONE_THREAD * used);
+        if does_the_work && processors.is_none_or(|processors| processors > 1.0) {
+            add("one thread of", BUSIEST_THREAD, thread, Some(1.0), None);
         }
         Ok(uses)
     }
@@ -103,10 +150,57 @@ impl ObservedRun<'_> {
                     name: format!("{pool} of {target}"),
                     series: name.to_owned(),
                     used,
-                    limit,
-                    wait_s: waited
-                        .filter(|_| self.completions_per_s > 0.0)
-                        .map(|s| s / self.completions_per_s),
+                    limit: Some(limit),
+                    wait_s: self.of_each(waited),
+                });
+            }
+        }
+        Ok(uses)
+    }
+
+    /// Pools of libraries whose metrics have other names.
+    fn known_pools(&self, target: &str) -> Result<Vec<ResourceUse>, ReadError> {
+        let mut uses = Vec::new();
+        for pool in conventions::POOLS {
+            let (used, limit) = (self.mean(target, pool.in_use)?, self.mean(target, pool.limit)?);
+            let (Some(used), Some(limit)) = (used, limit.filter(|limit| *limit > 0.0)) else { continue };
+            let waited = self.mean(target, pool.waited)?.or(self.mean(target, pool.waiting)?);
+            uses.push(ResourceUse {
+                name: format!("{} of {target}", pool.name),
+                series: pool.in_use.to_owned(),
+                used,
+                limit: Some(limit),
+                wait_s: self.of_each(waited),
+            });
+        }
+        Ok(uses)
+    }
+
+    /// What is waited for and has no size: pauses of a collector, and what sessions of a database wait for.
+    fn waits(&self, target: &str) -> Result<Vec<ResourceUse>, ReadError> {
+        let mut uses = Vec::new();
+        for series in conventions::PAUSES {
+            let Some(paused) = self.mean(target, series)? else { continue };
+            uses.push(ResourceUse {
+                name: format!("garbage collection of {target}"),
+                series: series.to_owned(),
+                used: paused,
+                limit: None,
+                // A pause stops every request that is in progress.
+                wait_s: self.response_s.map(|response| paused * response),
+            });
+        }
+        let is_its = |key: &&SeriesKey| &*key.target == target && &*key.name == SESSION_WAITS;
+        for key in self.run.series().iter().filter(is_its).filter(|key| CLASSES.contains(&&*key.part)) {
+            let integral = Coverage::read(self.run, key)?.integral(self.window);
+            if integral.covered_s > 0.0 {
+                let waiting = integral.sum / integral.covered_s;
+                uses.push(ResourceUse {
+                    name: format!("{} waits of {target}", key.part),
+                    series: format!("{SESSION_WAITS} ({})", key.part),
+                    used: waiting,
+                    limit: None,
+                    wait_s: self.of_each(Some(waiting)),
                 });
             }
         }
@@ -119,7 +213,7 @@ impl ObservedRun<'_> {
         let used = self.mean(HOST, "host_cpu")?;
         let generator = self.mean(SeriesKey::GENERATOR, "cpu")?;
         let generator = generator.or(self.mean(SeriesKey::GENERATOR, "loop_cpu")?).unwrap_or(0.0);
-        let targets = targets.iter().filter(|resource| resource.series == "cpu");
+        let targets = targets.iter().filter(|resource| resource.series == CPU);
         let known = generator + targets.map(|target| target.used).sum::<f64>();
         let limit = ["cores", "cores_usable"]
             .into_iter()
@@ -129,7 +223,7 @@ impl ObservedRun<'_> {
             name: "CPU of the machine, the generator's included".to_owned(),
             series: "host_cpu".to_owned(),
             used,
-            limit,
+            limit: Some(limit),
             wait_s: None,
         }))
     }
@@ -139,6 +233,10 @@ impl ObservedRun<'_> {
 mod tests {
     use super::*;
     use crate::testing::{Load, TestRun};
+
+    fn at(window: Window) -> UseWindow {
+        UseWindow { window, completions_per_s: 10.0, response_s: Some(0.01) }
+    }
 
     #[test]
     fn a_target_has_no_more_processors_than_its_affinity_and_quota_allow() {
@@ -151,8 +249,8 @@ mod tests {
                 test_run.observe(&SeriesKey::new(name, "web", "1"), 0..70, *value);
             }
             let window = Window::new(&test_run.run.whole());
-            let all = uses(&test_run.run, window, 10.0).unwrap();
-            all.into_iter().find(|it| it.series == "cpu").map(|it| it.limit)
+            let all = uses(&test_run.run, at(window)).unwrap();
+            all.into_iter().find(|it| it.series == "cpu").and_then(|it| it.limit)
         };
         assert_eq!(of(&[("cpu", 0.9)]), Some(4.0));
         assert_eq!(of(&[("cpu", 0.9), ("cpus_allowed", 1.0)]), Some(1.0));
@@ -174,7 +272,7 @@ mod tests {
                 test_run.observe(&SeriesKey::new(name, of, "cores"), 0..70, value);
             }
             let window = Window::new(&test_run.run.whole());
-            let all = uses(&test_run.run, window, 10.0).unwrap();
+            let all = uses(&test_run.run, at(window)).unwrap();
             all.iter().any(|it| it.series == "host_cpu")
         };
         assert!(of(1.99, 1.7), "0.09 cores of others");
@@ -189,12 +287,85 @@ mod tests {
             test_run.observe(&SeriesKey::new(name, "web", "1"), 0..70, value);
         }
         let window = Window::new(&test_run.run.whole());
-        let pools = uses(&test_run.run, window, 10.0).unwrap();
+        let pools = uses(&test_run.run, at(window)).unwrap();
         let [pool] = &pools[..] else { panic!("{pools:?}") };
-        assert!((pool.used - 3.5).abs() < 1e-9 && (pool.limit - 4.0).abs() < 1e-9, "{pool:?}");
+        assert!((pool.used - 3.5).abs() < 1e-9 && (pool.limit.unwrap() - 4.0).abs() < 1e-9, "{pool:?}");
         assert!(
             (pool.wait_s.unwrap() - 0.02).abs() < 1e-12,
             "0.2 s a second for 10 requests a second: {pool:?}"
         );
+    }
+
+    /// What is read of `web` where these series have these values.
+    fn read(series: &[(&str, &str, f64)]) -> Vec<ResourceUse> {
+        let mut test_run = TestRun::new().offer("steady", "list", Load::ok(10));
+        test_run.edit(|manifest| {
+            manifest.environment.insert("cores".to_owned(), "4".to_owned());
+        });
+        for (name, part, value) in series {
+            test_run.observe(&SeriesKey::new(name, "web", "1").part(part), 0..70, *value);
+        }
+        let window = Window::new(&test_run.run.whole());
+        uses(&test_run.run, at(window)).unwrap()
+    }
+
+    fn rounded(value: f64) -> f64 {
+        (value * 1e9).round() / 1e9
+    }
+
+    #[test]
+    fn pools_of_libraries_are_known_by_their_metrics() {
+        let pools = read(&[
+            ("go_sql_in_use_connections", "db_name=shop", 3.0),
+            ("go_sql_max_open_connections", "db_name=shop", 4.0),
+            ("go_sql_wait_duration_seconds_total", "db_name=shop", 0.5),
+            ("hikaricp_connections_active", "", 9.0),
+            ("hikaricp_connections_max", "", 10.0),
+            ("hikaricp_connections_pending", "", 2.0),
+        ]);
+        let shown: Vec<_> =
+            pools.iter().map(|pool| (&*pool.name, pool.used, pool.limit, pool.wait_s.map(rounded))).collect();
+        assert_eq!(
+            shown,
+            [
+                ("database pool of web", 3.0, Some(4.0), Some(0.05)),
+                ("HikariCP pool of web", 9.0, Some(10.0), Some(0.2)),
+            ]
+        );
+    }
+
+    #[test]
+    fn pauses_and_waits_of_a_database_have_no_size() {
+        let waits = read(&[
+            ("go_gc_duration_seconds_sum", "", 0.1),
+            ("pg_waits", "Lock", 2.0),
+            ("pg_waits", "Client", 7.0),
+        ]);
+        let shown: Vec<_> =
+            waits.iter().map(|wait| (&*wait.name, wait.limit, wait.wait_s.map(rounded))).collect();
+        assert_eq!(
+            shown,
+            // A tenth of the time is paused, and a request takes 10 ms; two sessions wait, and 10 requests a second are answered.
+            [("garbage collection of web", None, Some(0.001)), ("Lock waits of web", None, Some(0.2))]
+        );
+    }
+
+    #[test]
+    fn run_delay_is_the_wait_for_a_processor_and_one_busy_thread_is_a_resource() {
+        let one_thread = read(&[("cpu", "", 0.9), ("busiest_thread_cpu", "", 0.85), ("run_delay", "", 0.3)]);
+        let shown: Vec<_> =
+            one_thread.iter().map(|it| (&*it.name, it.limit, it.wait_s.map(rounded))).collect();
+        assert_eq!(shown, [("CPU of web", Some(4.0), Some(0.03)), ("one thread of web", Some(1.0), None)]);
+        let many = read(&[("cpu", "", 1.9), ("busiest_thread_cpu", "", 0.9)]);
+        assert!(many.iter().all(|it| it.series != BUSIEST_THREAD), "{many:?}");
+        let pinned = read(&[("cpu", "", 0.9), ("busiest_thread_cpu", "", 0.85), ("cpus_allowed", "", 1.0)]);
+        assert!(pinned.iter().all(|it| it.series != BUSIEST_THREAD), "that is the processor: {pinned:?}");
+    }
+
+    #[test]
+    fn a_quota_whose_use_was_observed_is_not_the_limit_of_the_processors_too() {
+        let uses = read(&[("cpu", "", 0.4), ("cgroup_cpu", "", 0.45), ("cgroup_cpu_limit", "", 0.5)]);
+        let shown: Vec<_> = uses.iter().map(|it| (&*it.name, it.limit)).collect();
+        assert_eq!(shown, [("CPU quota of web", Some(0.5)), ("CPU of web", Some(4.0))]);
     }
 }

@@ -21,6 +21,7 @@ fn diagnosis(resources: &[Resource<'_>]) -> Diagnosis {
         .enumerate()
         .map(|(at, load)| LoadWindow {
             completions_per_s: load,
+            offered_per_s: None,
             response_s: Some(if load > 60.0 { 0.01 + (load - 60.0) * 0.001 } else { 0.01 }),
             resources: resources
                 .iter()
@@ -29,7 +30,7 @@ fn diagnosis(resources: &[Resource<'_>]) -> Diagnosis {
                     series: resource.name.to_lowercase(),
                     // Without any scatter the intervals would be points.
                     used: (resource.used)(load) * if at % 2 == 0 { 1.002 } else { 0.998 },
-                    limit: resource.limit,
+                    limit: Some(resource.limit),
                     wait_s: (resource.wait_s)(load),
                 })
                 .collect(),
@@ -59,7 +60,7 @@ fn a_processor_that_is_used_up_and_waited_for_is_the_limit() {
     assert_eq!(found.limit.as_deref(), Some("CPU"), "{found:?}");
     assert_eq!(standing(&found, "pool"), LedgerStanding::Suffices);
     assert!((found.unexplained.unwrap() - 0.1).abs() < 1e-9, "{found:?}");
-    insta::assert_snapshot!(found.because, @"CPU: a completion takes 9.98 ms of 1, so that it is used up at 99.4/s to 100.9/s; objectives hold at 90/s and break at 100/s; 90 % of the growth of the response time is spent waiting for it.");
+    insta::assert_snapshot!(found.because, @"CPU: 36 ms of 50 ms are spent waiting for a processor; 1 ÷ 9.98 ms = 100.2/s is the ceiling (99.4/s to 100.9/s); objectives hold at 90/s and break at 100/s.");
 }
 
 #[test]
@@ -117,12 +118,13 @@ fn two_loads_one_load_and_none_show_no_demand() {
         let windows: Vec<LoadWindow> = (0..loads)
             .map(|at| LoadWindow {
                 completions_per_s: 20.0 + 20.0 * f64::from(at),
+                offered_per_s: None,
                 response_s: Some(0.01),
                 resources: vec![ResourceUse {
                     name: "CPU".to_owned(),
                     series: "cpu".to_owned(),
                     used: 0.2,
-                    limit: 1.0,
+                    limit: Some(1.0),
                     wait_s: None,
                 }],
             })

@@ -60,7 +60,7 @@ impl Cuts {
     }
 
     /// Only these seconds of phases count.
-    pub(super) fn within(seconds: BTreeMap<String, Seconds>) -> Cuts {
+    pub(crate) fn within(seconds: BTreeMap<String, Seconds>) -> Cuts {
         Cuts(seconds)
     }
 

@@ -1,7 +1,8 @@
 //! Which metrics are kept: names in which `*` matches any part.
 
-/// What is kept when nothing is named: the runtime of Go, and what clients of most languages say of their process.
-const USUAL: [&str; 8] = [
+/// What is kept when nothing is named: the runtime of Go, what clients of most languages say of their process, and what shows pools
+/// and pauses, by which a limit is named.
+const USUAL: [&str; 22] = [
     "go_goroutines",
     "go_memstats_heap_*",
     // What an experiment needs to compare allocations.
@@ -11,6 +12,20 @@ const USUAL: [&str; 8] = [
     "go_gc_heap_live_bytes",
     "go_gc_duration_seconds*",
     "process_*",
+    "*_in_use",
+    "*_max",
+    "*_limit",
+    "*_size",
+    "*_wait_seconds_*",
+    "*_wait_duration_seconds_total",
+    "go_sql_*",
+    "hikaricp_connections*",
+    "pgbouncer_*",
+    "tomcat_threads_*",
+    "jetty_threads_*",
+    "db_client_connections_*",
+    "*_gc_*_seconds_*",
+    "nodejs_eventloop_lag_*",
 ];
 
 /// Patterns of names.
@@ -86,6 +101,15 @@ mod tests {
             ["go_goroutines", "go_memstats_heap_objects", "process_open_fds", "go_gc_duration_seconds"]
         {
             assert!(usual.keeps(name), "{name}");
+        }
+        for name in [
+            "db_in_use",
+            "db_max",
+            "db_wait_seconds_total",
+            "hikaricp_connections_max",
+            "jvm_gc_pause_seconds_sum",
+        ] {
+            assert!(usual.keeps(name), "{name} shows a pool or a pause");
         }
         assert!(!usual.keeps("http_requests_total"));
     }

@@ -25,8 +25,18 @@ fn names(samples: &[(SeriesKey, Sample)]) -> Vec<&str> {
 }
 
 const LEVELS: [&str; 5] = ["cpus_allowed", "fds", "processes", "rss", "threads"];
-const ALL: [&str; 8] =
-    ["cpu", "cpus_allowed", "ctx_involuntary", "ctx_voluntary", "fds", "processes", "rss", "threads"];
+const ALL: [&str; 10] = [
+    "busiest_thread_cpu",
+    "cpu",
+    "cpus_allowed",
+    "ctx_involuntary",
+    "ctx_voluntary",
+    "fds",
+    "processes",
+    "rss",
+    "run_delay",
+    "threads",
+];
 
 fn kinds(observer: &mut ProcessObserver) -> Vec<NoticeKind> {
     observer.take_notices().into_iter().map(|notice| notice.kind).collect()
@@ -44,6 +54,12 @@ fn cpu_is_what_the_process_says_it_used() {
     assert_eq!(names(&samples), ALL);
     let seen = Duration::from_secs_f64(value(&samples, "cpu").unwrap() * 2.0);
     assert!(used.abs_diff(seen) <= GRANULARITY, "it used {used:?}, and {seen:?} were seen");
+    // Two of its threads burnt half of it each.
+    let thread = Duration::from_secs_f64(value(&samples, "busiest_thread_cpu").unwrap() * 2.0);
+    assert!(
+        (used / 2).abs_diff(thread) <= GRANULARITY,
+        "it used {used:?}, and its busiest thread {thread:?}"
+    );
     assert!(samples.iter().all(|(key, sample)| &*key.target == "peer" && sample.at == at(2)));
     // It waits for each order, and gives up its core for that.
     assert!(value(&samples, "ctx_voluntary").unwrap() > 0.0);

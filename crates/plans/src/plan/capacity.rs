@@ -140,6 +140,7 @@ fn search(root: &Section<'_>, usual: Searched, arm: &Arm) -> Search {
         warm_up: section.get("warm_up").and_then(|item| item.duration()),
         spacing: section.get("spacing").and_then(|item| item.margin()).unwrap_or(defaults.spacing),
         levels: count("levels", 5..=15, defaults.levels),
+        levels_for_diagnosis: false,
         repeats: count("repeats", 2..=10, defaults.repeats),
         hold: length("hold", defaults.hold),
         overload: length("overload", defaults.overload),

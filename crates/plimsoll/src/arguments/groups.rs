@@ -6,7 +6,7 @@ use clap::Command;
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Test", &["run", "http", "grpc", "new", "check", "quick"]),
     ("Judge", &["report", "compare", "leaks", "explain"]),
-    ("Experiment", &["ab", "capacity", "calibrate"]),
+    ("Experiment", &["ab", "capacity", "diagnose", "calibrate"]),
     ("Data", &["import", "export", "profile", "monitor"]),
     ("Tools", &["worker", "manifest", "fetch", "selftest", "completions", "man", "help"]),
 ];

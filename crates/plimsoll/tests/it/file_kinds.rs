@@ -51,7 +51,7 @@ const RUN_FILE: (&str, &str) = ("made.plimsoll", "is a run file: `plimsoll repor
 const FILE: &str = "FILE";
 
 /// A command, and the files that it takes.
-const COMMANDS: [(&[&str], &[&str]); 17] = [
+const COMMANDS: [(&[&str], &[&str]); 18] = [
     (&["run", FILE], &[PLAN.0, "visit.js"]),
     (&["run", FILE, "--workers", "2"], &[PLAN.0, "visit.js"]),
     (&["check", FILE], &[PLAN.0]),
@@ -64,6 +64,7 @@ const COMMANDS: [(&[&str], &[&str]); 17] = [
     (&["ab", FILE], &[EXPERIMENT]),
     (&["calibrate", FILE], &[EXPERIMENT, PLAN.0]),
     (&["capacity", FILE], &[SEARCH, EXPERIMENT]),
+    (&["diagnose", FILE], &[SEARCH, PLAN.0, RUN_FILE.0]),
     (&["report", FILE], &[RUN_FILE.0]),
     (&["compare", FILE, FILE], &[RUN_FILE.0]),
     (&["export", FILE, "--csv", "-"], &[RUN_FILE.0]),

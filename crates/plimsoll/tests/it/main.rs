@@ -12,6 +12,7 @@ mod check;
 mod ci_examples;
 mod command;
 mod compare;
+mod diagnose;
 mod exit_codes;
 mod experiments;
 mod explain;

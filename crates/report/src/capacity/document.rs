@@ -3,8 +3,9 @@
 use evidence::Verdict;
 use evidence::capacity::{CapacityLevel, LevelVerdict, Recovery, shown_level};
 
-use super::{CapacitySummary, format, ledger};
+use super::{CapacitySummary, format};
 use crate::charts;
+use crate::diagnosis::ledger;
 use crate::document::{
     Block, Case, Cell, ChartBlock, Document, Mark, Paragraph, ParagraphKind, Row, Section, Table,
     VerdictBlock,
@@ -29,7 +30,7 @@ pub(super) fn of(search: &CapacitySummary) -> Document {
         sections: vec![
             plots(search),
             levels(search),
-            ledger::of(search),
+            ledger::section(judgement.diagnosis.as_ref()),
             overload(search),
             Section::findings(&judgement.findings, "Nothing limits the answer."),
             Section::new("probes", "Probes", vec![Block::Table(probes(search))]),

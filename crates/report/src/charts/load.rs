@@ -146,7 +146,7 @@ impl<'a> Plotted<'a> {
         }
         let line = |(index, name): (usize, &&str)| {
             let share = |probe: &CapacityProbe| {
-                Some(probe.uses.iter().find(|resource| resource.name == **name)?.share() * WHOLE)
+                Some(probe.uses.iter().find(|resource| resource.name == **name)?.share()? * WHOLE)
             };
             trace(name, &class(index), self.medians(&share))
         };

@@ -10,7 +10,7 @@ use crate::units;
 use elsewhere::{k6_threshold, unknown_measure};
 
 /// The built-in series of observers, those of the generator last.
-pub const SERIES: [&str; 18] = [
+pub const SERIES: [&str; 20] = [
     "cpu",
     "cpus_allowed",
     "rss",
@@ -19,6 +19,8 @@ pub const SERIES: [&str; 18] = [
     "fds",
     "ctx_voluntary",
     "ctx_involuntary",
+    "busiest_thread_cpu",
+    "run_delay",
     "in_flight",
     "iterations",
     "virtual_users",
@@ -446,11 +448,12 @@ fn series_bound(name: &str, text: &str) -> Result<f64, String> {
     let plain = |units: &[&str]| units::split_number(text).filter(|(_, u)| units.contains(u)).map(|(n, _)| n);
     let (bound, example) = match name {
         "rss" => (units::bytes(text), "100MB"),
-        "cpu" | "loop_cpu" => {
+        "cpu" | "loop_cpu" | "busiest_thread_cpu" => {
             let percent = units::share(text).filter(|_| text.ends_with('%'));
             (percent.or_else(|| plain(&["", "cores", "core"])), "0.85")
         }
         "ctx_voluntary" | "ctx_involuntary" => (plain(&["", "/s"]), "1000/s"),
+        "run_delay" => (plain(&["", "s/s"]), "0.5"),
         "recorder_lag" => (units::duration(text).ok().map(|lag| lag.as_secs_f64()), "1s"),
         _ => (plain(&[""]), "100"),
     };

@@ -104,13 +104,13 @@ impl Case {
                     name: at.to_string(),
                     series: String::new(),
                     used: (load * times[at].0 * (1.0 + 0.03 * random.normal())).min(queue.servers),
-                    limit: queue.servers,
+                    limit: Some(queue.servers),
                     wait_s: queue.is_wait_observed.then(|| times[at].1 * (1.0 + 0.2 * random.normal())),
                 }
             });
         let resources = resources.collect();
         let response_s = self.response_s(load) * (1.0 + 0.05 * random.normal());
-        LoadWindow { completions_per_s: load, response_s: Some(response_s), resources }
+        LoadWindow { completions_per_s: load, offered_per_s: None, response_s: Some(response_s), resources }
     }
 
     /// Twelve loads up to where the mean response time is three times that of no load, and the two between which that is.
@@ -151,7 +151,7 @@ impl Score {
 /// The resource with the highest use in the last window, if that is at least `least`.
 fn highest_use(windows: &[LoadWindow], least: f64) -> Option<usize> {
     let readings = &windows.last()?.resources;
-    let share = |reading: &ResourceUse| reading.used / reading.limit;
+    let share = |reading: &ResourceUse| reading.share().unwrap();
     let highest = readings.iter().max_by(|a, b| share(a).total_cmp(&share(b)))?;
     (share(highest) >= least).then(|| highest.name.parse().unwrap())
 }

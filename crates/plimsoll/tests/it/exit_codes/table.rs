@@ -275,6 +275,17 @@ pub(super) const EXPERIMENTS: &[VerbRows] = &[
         never: (&[], ""),
     },
     VerbRows {
+        name: "diagnose",
+        rows: &[
+            (4, "plimsoll diagnose search.toml --step 1s --quiet -o out.capacity"),
+            (0, "plimsoll diagnose out.capacity --inconclusive=warn"),
+            (1, "plimsoll diagnose out.capacity > /dev/full"),
+            (2, "plimsoll diagnose out.capacity --step 1s"),
+            (5, "plimsoll diagnose broken-search.toml --step 1s --quiet --objective 'goodput(get) >= 100/s'"),
+        ],
+        never: (&[3], "a limit is no violation"),
+    },
+    VerbRows {
         name: "calibrate",
         rows: &[
             (0, "plimsoll calibrate same.toml --quiet --pairs 5 --slot 300ms --calibration noise.json"),

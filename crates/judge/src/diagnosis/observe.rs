@@ -1,0 +1,87 @@
+//! What should be observed to name a limit.
+
+use evidence::diagnosis::{Diagnosis, LedgerLine, LedgerStanding};
+use figures::number::brief;
+
+use super::{LoadWindow, resources};
+
+/// From this share of the growth on what no observed wait explains is worth looking for.
+const MUCH: f64 = 0.4;
+/// A load of which this share or less is completed is more than what is carried.
+const NOT_CARRIED: f64 = 0.95;
+/// A target that uses less of its processors where it breaks may not be the one that answers.
+const IDLE: f64 = 0.01;
+
+/// A sentence for each, the most telling first.
+pub(super) fn what(diagnosis: &Diagnosis, windows: &[LoadWindow]) -> Vec<String> {
+    let mut sentences = Vec::new();
+    let targets = diagnosis.ledger.iter().any(|line| line.series != "host_cpu");
+    if !targets {
+        sentences.push(
+            "Observe the target: its process (`process = { port = 8000 }` of `[targets.NAME]`), and its metrics \
+             (`observe.prometheus`), which show its pools."
+                .to_owned(),
+        );
+    }
+    if diagnosis.limit.is_none() {
+        sentences.extend(seen_from_outside(windows));
+    }
+    sentences.extend(diagnosis.ledger.iter().filter_map(|line| of_line(line, diagnosis)));
+    let has_waits = diagnosis.ledger.iter().any(|line| line.wait_growth.is_some());
+    let rest = diagnosis.unexplained.filter(|share| *share > MUCH && diagnosis.limit.is_none() && has_waits);
+    if let Some(share) = rest {
+        sentences.push(format!(
+            "{:.0} % of the growth is in no observed wait: observe pools (`observe.prometheus`), the database \
+             (`observe.postgres`), and the waits of the code (`[[profiles]]` of the kinds `block` and `mutex`).",
+            share * 100.0
+        ));
+    }
+    sentences
+}
+
+fn of_line(line: &LedgerLine, diagnosis: &Diagnosis) -> Option<String> {
+    let name = &line.resource;
+    let is_limit_named = diagnosis.limit.is_some();
+    match line.standing {
+        LedgerStanding::Candidate if line.wait_s.is_none() && !is_limit_named => {
+            Some(match resources::is_of_processors(&line.series) {
+                true => {
+                    format!("Observe how long threads wait for {name}: the process by `process`, on Linux.")
+                }
+                false => format!(
+                    "Observe how long requests wait for {name}: a metric that ends in `_wait_seconds` (a histogram or counter)."
+                ),
+            })
+        }
+        LedgerStanding::HeldForLonger if !is_limit_named => Some(format!(
+            "Observe what is waited for while {name} is held: the database, or the service that is called meanwhile."
+        )),
+        _ if line.series == resources::CPU
+            && line.demand_s.is_none()
+            && line.used_at_break? < IDLE * line.limit? =>
+        {
+            Some(format!("{name} is idle under load: is the observed process the one that answers?"))
+        }
+        _ => None,
+    }
+}
+
+/// How many requests are in progress at a time where more are offered than are completed: completions a second times the response time
+/// without load (J. D. C. Little, "A Proof for the Queuing Formula: L = λW", 1961). None where the target was never offered more than it
+/// completes.
+fn seen_from_outside(windows: &[LoadWindow]) -> Option<String> {
+    let is_full = |window: &&LoadWindow| {
+        window.offered_per_s.is_some_and(|offered| window.completions_per_s <= NOT_CARRIED * offered)
+    };
+    let full: Vec<f64> = windows.iter().filter(is_full).map(|window| window.completions_per_s).collect();
+    let carried = stats::quantile(&full, 0.5)?;
+    let below = windows.iter().filter(|window| window.completions_per_s < carried);
+    let alone_s = below.filter_map(|window| window.response_s).min_by(f64::total_cmp)?;
+    Some(format!(
+        "From outside: {} are completed however many are offered, and one takes {} without load, so that about {} are in \
+         progress at a time. Look for a pool, workers or a lock of that size.",
+        brief::rate(carried),
+        brief::ms(alone_s * 1e3),
+        brief::rough(carried * alone_s)
+    ))
+}

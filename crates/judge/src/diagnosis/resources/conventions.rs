@@ -1,0 +1,74 @@
+//! The metrics by which libraries and runtimes show their pools and pauses.
+
+/// What shows a pool. A name that is empty is not there.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PoolMetrics {
+    /// The pool's name in a report.
+    pub(super) name: &'static str,
+    pub(super) in_use: &'static str,
+    pub(super) limit: &'static str,
+    /// The seconds that were waited for it, as a counter.
+    pub(super) waited: &'static str,
+    /// How many wait for it.
+    pub(super) waiting: &'static str,
+}
+
+/// By library; what follows the convention of suffixes is found without them.
+pub(super) const POOLS: [PoolMetrics; 6] = [
+    // Go's database/sql, by the collector of client_golang.
+    PoolMetrics {
+        name: "database pool",
+        in_use: "go_sql_in_use_connections",
+        limit: "go_sql_max_open_connections",
+        waited: "go_sql_wait_duration_seconds_total",
+        waiting: "",
+    },
+    // HikariCP, by Micrometer: an acquired connection was waited for.
+    PoolMetrics {
+        name: "HikariCP pool",
+        in_use: "hikaricp_connections_active",
+        limit: "hikaricp_connections_max",
+        waited: "hikaricp_connections_acquire_seconds_sum",
+        waiting: "hikaricp_connections_pending",
+    },
+    // PgBouncer, by the exporter of the Prometheus community.
+    PoolMetrics {
+        name: "PgBouncer pool",
+        in_use: "pgbouncer_pools_server_active_connections",
+        limit: "pgbouncer_databases_pool_size",
+        waited: "pgbouncer_stats_totals_client_wait_time_seconds_total",
+        waiting: "pgbouncer_pools_client_waiting_connections",
+    },
+    // Tomcat's and Jetty's threads, by Micrometer.
+    PoolMetrics {
+        name: "Tomcat threads",
+        in_use: "tomcat_threads_busy_threads",
+        limit: "tomcat_threads_config_max_threads",
+        waited: "",
+        waiting: "",
+    },
+    PoolMetrics {
+        name: "Jetty threads",
+        in_use: "jetty_threads_busy",
+        limit: "jetty_threads_config_max",
+        waited: "",
+        waiting: "jetty_threads_jobs",
+    },
+    // OpenTelemetry's conventions for database clients.
+    PoolMetrics {
+        name: "database pool",
+        in_use: "db_client_connections_usage",
+        limit: "db_client_connections_max",
+        waited: "db_client_connections_wait_time_seconds_sum",
+        waiting: "db_client_connections_pending_requests",
+    },
+];
+
+/// Seconds a second in which a collector stops the program: Go, the JVM by Micrometer and by client_java, .NET, Node.js.
+pub(super) const PAUSES: [&str; 5] = [
+    "go_gc_duration_seconds_sum",
+    "jvm_gc_pause_seconds_sum",
+    "jvm_gc_collection_seconds_sum",
+    "dotnet_gc_pause_time_seconds_total",
+    "nodejs_gc_duration_seconds_sum",
+];
