@@ -122,11 +122,12 @@ fn a_report_that_cannot_be_written_is_an_error_before_anything_is_sent() {
 }
 
 #[test]
-fn a_run_that_does_not_begin_leaves_no_report() {
+fn a_run_that_does_not_begin_leaves_no_report_but_its_error_for_a_ci_job() {
     let folder = TestFolder::new(&closed(refusal().addr(), 1));
     let asked = ["run", "plan.toml", "--html", "r.html", "--json", "r.json", "--junit", "r.xml"];
     folder.plimsoll(&asked).exits_with(2);
-    assert_eq!(folder.files(""), ["plan.toml", "stderr.txt", "stdout.txt"]);
+    assert_eq!(folder.files(""), ["plan.toml", "r.xml", "stderr.txt", "stdout.txt"]);
+    assert!(folder.read("r.xml").contains("errors=\"1\""), "{}", folder.read("r.xml"));
 }
 
 /// A disk that is full when the reports are written: the other reports and the evidence are there.
