@@ -364,7 +364,10 @@ pub(crate) struct ExportArguments {
     /// Write every profile to this folder, as it was captured
     #[arg(long, value_name = "DIR", group = "part")]
     pub(crate) profiles: Option<PathBuf>,
-    /// Write a chart of the HTML report to FILE.svg or FILE.png; without NAME and FILE their names are listed
+    /// Write a chart of the HTML report to FILE.svg or FILE.png; without NAME and FILE the names of this run are listed
+    ///
+    /// Names are offered-load-and-throughput (of scenarios with several requests an iteration throughput and offered-load),
+    /// response-time-ENDPOINT, distribution-PHASE, requests-in-flight, cpu and resident-memory, as far as the run has them.
     #[arg(long, num_args = 0..=2, value_names = ["NAME", "FILE"], group = "part")]
     pub(crate) chart: Option<Vec<String>>,
     /// Draw the chart on a dark background

@@ -105,14 +105,16 @@ impl ChartFile<'_> {
 
 /// The rules of the page's style sheet for plots, with the palette's colours.
 fn style(palette: &Palette) -> String {
-    let [soft, grid, band, odd, bad, link] =
-        ["soft", "grid", "band", "band-odd", "bad", "link"].map(|name| palette.get(name));
+    let [soft, grid, band, odd, bad, link, fail, caution] =
+        ["soft", "grid", "band", "band-odd", "bad", "link", "fail", "caution"].map(|name| palette.get(name));
     let mut style = format!(
         ".plot text{{fill:{soft};font-size:11px}}.plot .y{{text-anchor:end}}.plot .x,.plot .phase{{text-anchor:middle}}\
          .axis path{{stroke:{grid};fill:none}}.axis .base{{stroke:{soft}}}.band{{fill:{band}}}.band.odd{{fill:{odd}}}\
          .line{{fill:none;stroke-width:1.6;stroke-linejoin:round;stroke-linecap:round}}.fill{{opacity:.13;stroke:none}}\
          path.bad-bar{{fill:{bad};opacity:.75}}.line.bad-bar{{stroke:{bad};stroke-width:6;opacity:.75}}\
-         path.mark{{stroke:{link};stroke-width:1.2;stroke-dasharray:2 2}}.plot text.mark{{fill:{link}}}.plot .before{{text-anchor:end}}"
+         path.mark{{stroke:{link};stroke-width:1.2;stroke-dasharray:2 2}}.plot text.mark{{fill:{link}}}.plot .before{{text-anchor:end}}\
+         path.bound{{stroke:{fail};stroke-width:1.2;stroke-dasharray:7 3}}.plot text.bound{{fill:{fail};text-anchor:end}}\
+         .stall{{fill:{caution};opacity:.16}}.line.stall{{stroke:{caution};stroke-width:8;opacity:.4}}"
     );
     for class in CLASSES {
         let colour = palette.get(class);

@@ -8,9 +8,9 @@ mod ticks;
 use crate::number;
 use crate::summary::{
     ArrivalRates, BinnedSeries, DistributionCurve, EndpointTimeline, MarkedEvent, Outcomes, PhaseCoverage,
-    PhaseDistribution, Summary, Timeline,
+    PhaseDistribution, Summary, TimeBound, Timeline,
 };
-use plot::{Axis, Band, Bar, Fill, Plot, PlotMark, Trace, Unit};
+use plot::{Axis, Band, Bar, Fill, Plot, PlotBound, PlotMark, Trace, Unit};
 use ticks::Scale;
 
 pub(crate) use load::of as by_load;
@@ -21,6 +21,8 @@ pub(crate) use plot::{HEIGHT, WIDTH};
 const COLOURS: usize = 8;
 /// About how many ticks a linear axis has.
 const TICKS: usize = 4;
+/// A bound that is so many times the highest value is only named: a line for it would flatten the others.
+const HIGHEST_BOUND: f64 = 20.0;
 /// Space above the highest line, so that the frame does not hide it.
 const HEADROOM: f64 = 1.04;
 
@@ -148,7 +150,17 @@ impl Chart {
         let RunTimeAxis { x, bands, marks } = run_time;
         let legend = traces.iter().map(|t| (t.class.clone(), t.label.clone())).collect();
         let description = format!("{text} over run time, {unit}");
-        let plot = Plot { description, x, y, bands, traces, bars: Vec::new(), marks };
+        let plot = Plot {
+            description,
+            x,
+            y,
+            bands,
+            traces,
+            bars: Vec::new(),
+            marks,
+            bounds: Vec::new(),
+            stalls: Vec::new(),
+        };
         Chart {
             title: text.to_owned(),
             unit: unit.to_owned(),
@@ -248,7 +260,10 @@ pub(crate) fn response_times(summary: &Summary) -> Vec<Chart> {
 
 fn response_time(canvas: &Canvas, line: &EndpointTimeline) -> Chart {
     let values = line.p50_ms.iter().chain(&line.p95_ms).chain(&line.p99_ms).flatten().copied();
-    let scale = Scale::log(values.map(|ms| ms.max(0.001)));
+    let highest = values.clone().fold(0.0, f64::max);
+    let (bounds, above): (Vec<&TimeBound>, Vec<&TimeBound>) =
+        line.bounds.iter().partition(|bound| bound.ms <= HIGHEST_BOUND * highest);
+    let scale = Scale::log(values.chain(bounds.iter().map(|bound| bound.ms)).map(|ms| ms.max(0.001)));
     let of = |values: &[Option<f64>]| canvas.points(values.iter().copied());
     // The thinnest on top: where few samples make two the same, both are seen.
     let traces = vec![
@@ -271,15 +286,34 @@ fn response_time(canvas: &Canvas, line: &EndpointTimeline) -> Chart {
         traces,
         bars: line.failed_share.iter().enumerate().filter_map(bar).collect(),
         marks,
+        bounds: bounds.iter().map(|bound| PlotBound { label: bound.label.clone(), at: bound.ms }).collect(),
+        stalls: stalls(canvas.timeline),
     };
     Chart {
         title: line.label.clone(),
         unit: "response time".to_owned(),
         x_name,
-        note: successes_and_failures(&line.outcomes),
+        note: std::iter::once(successes_and_failures(&line.outcomes))
+            .chain(above.iter().map(|bound| format!("{} is above the plot", bound.label)))
+            .collect::<Vec<_>>()
+            .join("; "),
         legend: Vec::new(),
         svg: plot.svg(),
     }
+}
+
+/// When stalls of the generator disturbed many requests, as intervals of run time.
+fn stalls(timeline: &Timeline) -> Vec<(f64, f64)> {
+    let bin_s = f64::from(timeline.bin_s);
+    let mut stalls: Vec<(f64, f64)> = Vec::new();
+    for (bin, _) in timeline.disturbed.iter().enumerate().filter(|(_, is_disturbed)| **is_disturbed) {
+        let (from, to) = (bin as f64 * bin_s, ((bin + 1) as f64 * bin_s).min(f64::from(timeline.seconds)));
+        match stalls.last_mut().filter(|(_, end)| *end >= from) {
+            Some((_, end)) => *end = to,
+            None => stalls.push((from, to)),
+        }
+    }
+    stalls
 }
 
 fn successes_and_failures(outcomes: &Outcomes) -> String {
@@ -337,6 +371,8 @@ fn distribution(phase: &PhaseDistribution, summary: &Summary, scale: &Scale) -> 
         traces,
         bars: Vec::new(),
         marks: Vec::new(),
+        bounds: Vec::new(),
+        stalls: Vec::new(),
     };
     Chart {
         title: format!("Phase {}", phase.phase),

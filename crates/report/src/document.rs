@@ -56,6 +56,8 @@ pub struct Document {
     pub(crate) properties: Vec<(&'static str, String)>,
     /// Test cases in JUnit besides that of the whole.
     pub(crate) cases: Vec<Case>,
+    /// How far a run is that is under way, from 0 to 1.
+    pub(crate) progress: Option<f64>,
     /// The footer of a page.
     pub(crate) footer: &'static str,
 }

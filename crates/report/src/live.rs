@@ -110,7 +110,7 @@ fn loads(now: &LiveNumbers) -> String {
             number::rate(now.throughput_per_s)
         ),
         Iteration::SeveralRequests => format!(
-            "throughput {} requests/s · offered {} iterations/s",
+            "throughput {} requests/s · iterations due {}/s",
             number::rate_or_none(Some(now.throughput_per_s)),
             number::rate_or_none(Some(now.offered_per_s))
         ),

@@ -34,6 +34,7 @@ impl Reported for Summary {
             tiles: head::tiles(self),
             tiles_note: head::tiles_note(self),
             sections: sections(self),
+            progress: head::progress(self),
             length: Some(Duration::from_secs(u64::from(self.header.seconds))),
             properties: vec![
                 ("workload_digest", self.header.workload_digest.clone()),
@@ -218,7 +219,13 @@ fn course(summary: &Summary) -> Section {
     all.extend(times);
     let charts = ChartBlock {
         none: "There is no evidence to draw: the run has not one whole second.",
-        key: &[("p50", "p50"), ("p95", "p95"), ("p99", "p99"), ("bad-bar", "share that failed")],
+        key: &[
+            ("p50", "p50"),
+            ("p95", "p95"),
+            ("p99", "p99"),
+            ("bad-bar", "share that failed"),
+            ("stall", "the generator stalled"),
+        ],
         ..ChartBlock::new(if timeline.seconds == 0 { Vec::new() } else { all })
     };
     let blocks = vec![Block::Chart(charts), Block::text(ParagraphKind::Hint, basis)];

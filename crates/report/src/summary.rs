@@ -64,7 +64,7 @@ pub(crate) use results::in_words as statuses_in_words;
 pub use rows::{Row, ScenarioTotal, TimeAtPercentile};
 pub use script_metrics::{MetricNumbers, PhaseNumbers, ScriptMetric};
 pub use streams::Streams;
-pub use timeline::{ArrivalRates, EndpointTimeline, Timeline};
+pub use timeline::{ArrivalRates, EndpointTimeline, TimeBound, Timeline};
 pub use virtual_users::VirtualUsers;
 pub use workers::WorkerSummary;
 pub(crate) use workers::spread as spread_of_workers;

@@ -138,7 +138,7 @@ impl CardDrawing {
         self.y = 64.0;
         self.text(MARGIN, TextStyle::bold(14.0, "ink"), &card.name, NAME_COLUMNS);
         self.y = 88.0;
-        for part in crate::text::wrap(&card.because, COLUMNS).iter().take(MAX_LINES) {
+        for part in crate::text::wrap(&card.because.replace('`', ""), COLUMNS).iter().take(MAX_LINES) {
             self.text(MARGIN, TextStyle::plain(12.5, "ink"), part, COLUMNS);
             self.y += 17.0;
         }

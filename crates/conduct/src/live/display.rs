@@ -227,6 +227,8 @@ impl Drawer {
         if is_answer && key != Key::Stop {
             return;
         }
+        // What another key changes is seen at once.
+        self.choice.is_help &= key == Key::Help;
         match key {
             Key::NextEndpoint => self.choice.step_endpoint(true, &order()),
             Key::EndpointBefore => self.choice.step_endpoint(false, &order()),

@@ -186,6 +186,19 @@ fn the_screen_is_taken_and_given_back_and_the_report_follows() {
 }
 
 #[test]
+fn a_key_leaves_the_help_and_what_it_changes_is_seen() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let mut session = Session::of(&target, 30, &[]);
+    session.until_shown();
+    session.press("?");
+    session.until("the help", |session| session.shows(" Keys") && session.shows("? back"));
+    session.press("p");
+    session.until("the pause", |session| session.shows(" PAUSED") && !session.shows(" Keys"));
+    session.press("qq");
+    session.end();
+}
+
+#[test]
 fn a_killed_worker_is_on_the_screen_while_the_run_goes_on_and_the_judge_agrees() {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let folder = TempDir::new().unwrap();

@@ -135,7 +135,7 @@ fn the_page_follows_a_run_of_workers_and_its_last_one_is_the_report() {
     run.running.end().exits_with(0);
     let report = run.folder.read("run.html");
     assert_eq!(content(last), content(&report));
-    assert!(content(last).contains("deployed &#60;b&#62;v2&#60;/b&#62;"), "{last}");
+    assert!(content(last).contains("deployed &lt;b&gt;v2&lt;/b&gt;"), "{last}");
     assert!(content(last).contains(&format!("1 · {at}")), "the time that was answered: {at}");
     let stored = Stored::open(&run.folder.path("run.plimsoll")).unwrap();
     let marks = stored.notices().unwrap().into_iter().filter(|notice| notice.kind == NoticeKind::Mark);

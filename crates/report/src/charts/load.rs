@@ -90,6 +90,8 @@ impl<'a> Plotted<'a> {
             traces,
             bars: Vec::new(),
             marks: Vec::new(),
+            bounds: Vec::new(),
+            stalls: Vec::new(),
         };
         Chart {
             title: title.to_owned(),

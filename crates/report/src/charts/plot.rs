@@ -106,6 +106,13 @@ pub(super) struct Bar {
     pub(super) height: f64,
 }
 
+/// A value of the y axis that must not be exceeded.
+#[derive(Debug)]
+pub(super) struct PlotBound {
+    pub(super) label: String,
+    pub(super) at: f64,
+}
+
 #[derive(Debug)]
 pub(super) struct Plot {
     /// What it shows, for screen readers.
@@ -118,6 +125,9 @@ pub(super) struct Plot {
     pub(super) bars: Vec<Bar>,
     /// Ascending.
     pub(super) marks: Vec<PlotMark>,
+    pub(super) bounds: Vec<PlotBound>,
+    /// When the generator stalled, from and to.
+    pub(super) stalls: Vec<(f64, f64)>,
 }
 
 /// The begin of what moves when the script shows a range of the x axis: a group in a drawing of its own, whose edges cut it
@@ -150,6 +160,7 @@ impl Plot {
         );
         begin_data(&mut out);
         self.bands(&mut out);
+        self.stalls(&mut out);
         out.push_str(DATA_END);
         self.band_labels(&mut out);
         self.axes(&mut out);
@@ -160,6 +171,7 @@ impl Plot {
         }
         self.mark_lines(&mut out);
         out.push_str(DATA_END);
+        self.bounds(&mut out);
         self.mark_labels(&mut out);
         out.push_str("</svg>");
         out
@@ -181,6 +193,34 @@ impl Plot {
             let _ = write!(
                 out,
                 "<rect class=\"{class}\" x=\"{from:.1}\" y=\"{TOP}\" width=\"{width:.1}\" height=\"{height}\"/>"
+            );
+        }
+    }
+
+    fn stalls(&self, out: &mut String) {
+        for (from, to) in &self.stalls {
+            let (from, to) = (self.px(*from), self.px(*to));
+            let (width, height) = (to - from, HEIGHT - TOP - BOTTOM);
+            let _ = write!(
+                out,
+                "<rect class=\"stall\" x=\"{from:.1}\" y=\"{TOP}\" width=\"{width:.1}\" height=\"{height}\"/>"
+            );
+        }
+    }
+
+    /// A line across the plot for each, whose label is above it, or below it at the top of the plot.
+    fn bounds(&self, out: &mut String) {
+        let right = WIDTH - RIGHT;
+        let columns = ((right - LEFT) / CHARACTER_WIDTH) as usize;
+        for PlotBound { label, at } in &self.bounds {
+            let y = self.py(*at);
+            let below = if y < TOP + 12.0 { 12.0 } else { -4.0 };
+            let _ = write!(
+                out,
+                "<path class=\"bound\" d=\"M{LEFT} {y:.1}H{right}\"/><text class=\"bound\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+                right - MARK_GAP,
+                y + below,
+                escape(&fit(label, columns))
             );
         }
     }

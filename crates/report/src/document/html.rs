@@ -44,6 +44,12 @@ impl Page<'_> {
         verdict_class(*verdict)
     }
 
+    /// A text as markup, with what is between backticks as code.
+    #[allow(clippy::unused_self, reason = "templates call methods")]
+    fn coded(&self, text: &str) -> String {
+        coded(text)
+    }
+
     #[allow(clippy::unused_self, reason = "templates call methods")]
     fn figure(&self, figure: &evidence::Figure) -> String {
         number::with_unit(figure.value, &figure.unit)
@@ -123,5 +129,31 @@ impl Table {
 
     fn left_out(&self) -> usize {
         self.rows.len().saturating_sub(MAX_ROWS)
+    }
+}
+
+fn coded(text: &str) -> String {
+    let parts: Vec<&str> = text.split('`').collect();
+    let part = |(at, part): (usize, &&str)| match at % 2 {
+        // The last one without an end is no code.
+        1 if at + 1 < parts.len() => format!("<code class=\"inline\">{}</code>", text::escape(part)),
+        1 => format!("`{}", text::escape(part)),
+        _ => text::escape(part),
+    };
+    parts.iter().enumerate().map(part).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_between_backticks_is_code_and_markup_stays_text() {
+        assert_eq!(
+            coded("`a < b` needs `c`"),
+            "<code class=\"inline\">a &lt; b</code> needs <code class=\"inline\">c</code>"
+        );
+        assert_eq!(coded("a ` <b>"), "a ` &lt;b&gt;");
+        assert_eq!(coded(""), "");
     }
 }

@@ -80,6 +80,13 @@ pub(super) fn verdict(summary: &Summary) -> VerdictBlock {
     VerdictBlock { verdict, word, answer: None, because, assumes, case: "(the whole run)" }
 }
 
+/// How far a run is that is under way, of its planned length.
+pub(super) fn progress(summary: &Summary) -> Option<f64> {
+    let Header { end, seconds, planned_seconds, .. } = &summary.header;
+    let is_known = *end == RunEndState::UnderWay && *planned_seconds > 0;
+    is_known.then(|| (f64::from(*seconds) / f64::from(*planned_seconds)).min(1.0))
+}
+
 /// The numbers at the top of a page, all of one phase; and what was dropped, if anything was.
 pub(super) fn tiles(summary: &Summary) -> Vec<Tile> {
     let numbers = summary.headline.iter().flat_map(headline);

@@ -7,9 +7,10 @@ use evidence::key::Name;
 use evidence::run::ReadError;
 use evidence::{Histogram, Metric, Outcome, Run, SeriesKey};
 
-use workload::Workload;
+use workload::{Measure, Objective, Workload};
 
 use super::binned::{Aggregation, BinnedSeries, Binning};
+use super::bins::Bins;
 use super::counts::Outcomes;
 use super::header::PhaseCoverage;
 use super::ms;
@@ -33,6 +34,17 @@ pub struct EndpointTimeline {
     pub failed_share: Vec<Option<f64>>,
     /// Requests of the whole run by outcome.
     pub outcomes: Outcomes,
+    /// The bounds that its response times must stay below.
+    pub bounds: Vec<TimeBound>,
+}
+
+/// The upper bound of an objective on response times.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TimeBound {
+    /// The objective's text, such as `p95(list) < 50ms`.
+    pub label: String,
+    /// In milliseconds.
+    pub ms: f64,
 }
 
 /// Arrivals per second.
@@ -59,6 +71,8 @@ pub struct Timeline {
     pub ok: Vec<f64>,
     /// Failures, per second; none where outcomes are not known.
     pub failed: Option<Vec<f64>>,
+    /// Whether stalls of the generator disturbed more than a hundredth of the requests that ended.
+    pub disturbed: Vec<bool>,
     /// Requests in flight, time-averaged, summed over loops.
     pub in_flight: Vec<Option<f64>>,
     /// Response times of the busiest endpoints.
@@ -103,8 +117,12 @@ pub(super) fn of(
         arrivals_are_requests: workload.scenarios.iter().all(|scenario| scenario.flow.is_one_request()),
         ok: bins.rates(&bins.ok),
         failed: (!bins.has_unknown_outcomes).then(|| bins.rates(&bins.failed)),
+        disturbed: disturbed(run, bins)?,
         in_flight: mean.values(run, "in_flight", SeriesKey::GENERATOR)?,
-        endpoints: busiest.iter().map(|name| endpoint(run, name, tally, last)).collect::<Result<_, _>>()?,
+        endpoints: busiest
+            .iter()
+            .map(|name| endpoint(run, workload, name, tally, last))
+            .collect::<Result<_, _>>()?,
         endpoints_left_out: left_out,
         cpu: mean.by_target(run, "cpu")?,
         rss: max.by_target(run, "rss")?,
@@ -151,6 +169,7 @@ fn last_of_load(phases: &[PhaseCoverage]) -> Option<u32> {
 /// What ends after second `last` counts in that: the few requests that were in flight then have no quantiles of their own.
 fn endpoint(
     run: &dyn Run,
+    workload: &Workload,
     endpoint: &LabelledEndpoint,
     tally: &RunTally,
     last: u32,
@@ -194,5 +213,40 @@ fn endpoint(
         p99_ms: quantile(0.99),
         failed_share: counts.iter().zip(&failures).map(share).collect(),
         outcomes,
+        bounds: bounds(workload, endpoint),
     })
+}
+
+/// The bounds of objectives that count this endpoint, each once.
+fn bounds(workload: &Workload, of: &LabelledEndpoint) -> Vec<TimeBound> {
+    let is = |wanted: &Option<String>, name: &Name| wanted.as_deref().is_none_or(|wanted| wanted == &**name);
+    let counts = |objective: &&Objective| {
+        matches!(objective.measure, Measure::ResponseTime(_))
+            && objective.comparison.is_upper()
+            && is(&objective.filter.endpoint, &of.endpoint)
+            && is(&objective.filter.scenario, &of.scenario)
+    };
+    let mut bounds: Vec<TimeBound> = Vec::new();
+    for objective in workload.objectives.iter().filter(counts) {
+        let bound = TimeBound { label: objective.source.clone(), ms: objective.bound };
+        if !bounds.iter().any(|known| known.label == bound.label) {
+            bounds.push(bound);
+        }
+    }
+    bounds
+}
+
+/// Above this share of the requests stalls of the generator are shown.
+const MANY_DISTURBED: f64 = 0.01;
+
+/// In which bins stalls of the generator disturbed many requests.
+fn disturbed(run: &dyn Run, bins: &Bins) -> Result<Vec<bool>, ReadError> {
+    let mut disturbed = vec![0u64; bins.grid.bins()];
+    for (id, _) in evidence::run::select(run.keys(), Metric::PerturbedResponseTime, |_| true) {
+        for (second, histogram) in run.histograms(id, run.whole())? {
+            bins.grid.add(&mut disturbed, second, histogram.count());
+        }
+    }
+    let ended = bins.ok.iter().zip(&bins.failed).map(|(ok, failed)| ok + failed);
+    Ok(disturbed.iter().zip(ended).map(|(n, ended)| *n as f64 > MANY_DISTURBED * ended as f64).collect())
 }

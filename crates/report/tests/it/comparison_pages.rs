@@ -254,7 +254,7 @@ fn html_has_findings_and_numbers() {
     <article class="card invalid">
     <h3><span class="badge invalid">invalid</span> <span class="rule">C1</span> error-rates-differ</h3>
     <table class="places"><tbody>
-    <tr><th scope="row">A, B · phase ramp</th><td><span class="what">`claim` in `ramp`: 0 % of 100 failed against 10 % of 100.</span><dl class="figures"><div><dt>failed</dt><dd>10.0 %</dd></div></dl></td></tr>
+    <tr><th scope="row">A, B · phase ramp</th><td><span class="what"><code class="inline">claim</code> in <code class="inline">ramp</code>: 0 % of 100 failed against 10 % of 100.</span><dl class="figures"><div><dt>failed</dt><dd>10.0 %</dd></div></dl></td></tr>
     </tbody></table>
     <p><b>Why it matters.</b> Survivors look faster.</p>
     <p><b>What to do next.</b> Fix the failures.</p>

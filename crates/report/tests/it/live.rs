@@ -64,7 +64,7 @@ fn a_rate_of_iterations_with_several_requests_is_named_as_one() {
         (0..150).for_each(|_| tick.record_ns(OK, 4_000_000));
         view.take(&tick);
     }
-    insta::assert_snapshot!(view.line(Style::Plain, 160), @"0:04 / 1:45 · ramp · throughput 300.0 requests/s · offered 150.0 iterations/s · 0 failed · p95 4.00 ms · 4 in flight · 1 min 41 s left");
+    insta::assert_snapshot!(view.line(Style::Plain, 160), @"0:04 / 1:45 · ramp · throughput 300.0 requests/s · iterations due 150.0/s · 0 failed · p95 4.00 ms · 4 in flight · 1 min 41 s left");
     insta::assert_snapshot!(view.line(Style::Plain, 80), @"0:04 / 1:45 · ramp · 300.0 req/s · 0 failed · p95 4.00 ms · 4 in flight");
 }
 

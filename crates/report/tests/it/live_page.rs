@@ -56,6 +56,11 @@ fn a_live_page_runs_its_own_scripts_and_asks_its_own_server_alone() {
 fn a_run_that_goes_on_has_no_verdict_yet() {
     let html = forms::html(&summary(60, None).so_far());
     assert!(html.contains("<title>UNDER WAY: ") && html.contains("60 s of 105 s"));
+    assert!(html.contains("<progress max=\"1\" value=\"0.57"), "60 of 105 s");
+    assert!(
+        html.contains("<span class=\"n limit\">&#60; 50 ms</span>"),
+        "the bound is beside the value: {html}"
+    );
     assert!(
         !html.contains("<p class=\"notice\">")
             && !html.contains("<dt>state</dt>")

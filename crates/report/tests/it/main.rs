@@ -15,6 +15,7 @@ mod live_page;
 mod live_screen;
 mod marks;
 mod not_known;
+mod plots;
 mod policy;
 mod profiles;
 mod sample_run;

@@ -19,7 +19,8 @@ impl Node {
     /// The document as one element without a name.
     pub(super) fn parse(source: &str) -> Node {
         let mut open = vec![Node::default()];
-        let mut rest = source;
+        let source = with_backticks(source);
+        let mut rest = source.as_str();
         while let Some(at) = rest.find('<') {
             add_text(&mut open, &rest[..at]);
             let end = at + rest[at..].find('>').expect("a tag has an end");
@@ -130,6 +131,13 @@ impl Node {
         let own = Some(self.text.trim()).filter(|text| !text.is_empty());
         own.into_iter().chain(self.children.iter().flat_map(Node::texts)).collect()
     }
+}
+
+/// The source, in which code within a text is between backticks, as other forms have it.
+fn with_backticks(source: &str) -> String {
+    let mut parts = source.split("<code class=\"inline\">");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| format!("{text}`{}", part.replacen("</code>", "`", 1)))
 }
 
 fn add_text(open: &mut [Node], text: &str) {

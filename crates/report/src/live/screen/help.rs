@@ -9,7 +9,7 @@ const KEYS: [(&str, &str); 8] = [
     ("+ -, s", "seconds in a column of the heat map: 1, 5, 30, 300"),
     ("p, space", "freeze the screen, never the load; other keys still work"),
     ("m", "mark an event: its time is shown in the report"),
-    ("?, h", "this help, and back"),
+    ("?, h", "this help; the same key or any other leaves it"),
     ("q q, Ctrl-C", "stop: wait for what is in flight, then judge; again: at once"),
     ("Ctrl-Z", "suspend the program, and with it the load"),
     ("", ""),
