@@ -17,7 +17,7 @@ use simulation::{
     RIGHT_AT_LEAST, Unusable, bisections, experiments, together,
 };
 
-use crate::capacities;
+use crate::{capacities, diagnoses};
 
 /// What is planted into live pairs.
 const PLANTED: [f64; 3] = [0.05, 0.10, 0.20];
@@ -56,6 +56,10 @@ pub struct ExperimentOptions {
 }
 
 impl ExperimentOptions {
+    fn of_services(self) -> Experiments {
+        Experiments { count: self.experiments, seed: self.seed }
+    }
+
     fn of_searches(self) -> Experiments {
         Experiments { count: self.searches, seed: self.seed }
     }
@@ -66,6 +70,7 @@ pub struct ExperimentTest {
     asked: ExperimentOptions,
     figures: Vec<Figure>,
     searches: Vec<capacities::Row>,
+    diagnoses: Vec<diagnoses::Row>,
 }
 
 impl ExperimentTest {
@@ -89,18 +94,22 @@ impl ExperimentTest {
             screen::note("live pairs, signs flipped");
             figures.extend(of_live(live, many));
         }
-        ExperimentTest { asked, figures, searches: capacities::run(asked.of_searches()) }
+        let searches = capacities::run(asked.of_searches());
+        ExperimentTest { asked, figures, searches, diagnoses: diagnoses::run(many) }
     }
 
     /// Whether every target is met.
     pub fn meets_targets(&self) -> bool {
-        self.figures.iter().all(|figure| figure.meets_target) && capacities::are_kept(&self.searches)
+        self.figures.iter().all(|figure| figure.meets_target)
+            && capacities::are_kept(&self.searches)
+            && diagnoses::are_kept(&self.diagnoses)
     }
 
     /// In words.
     pub fn text(&self) -> TerminalText {
         let mut text = text(&self.figures, &self.asked);
         capacities::add_text(&mut text, &self.searches, self.asked.of_searches());
+        diagnoses::add_text(&mut text, &self.diagnoses, self.asked.of_services());
         text
     }
 
@@ -111,6 +120,7 @@ impl ExperimentTest {
             "seed": self.asked.seed,
             "figures": self.figures,
             "capacity": capacities::json(&self.searches),
+            "diagnosis": diagnoses::json(&self.diagnoses),
         });
         format!("{value:#}\n")
     }

@@ -5,6 +5,8 @@
 #[cfg(feature = "simulation")]
 mod capacities;
 #[cfg(feature = "simulation")]
+mod diagnoses;
+#[cfg(feature = "simulation")]
 mod experiments;
 mod generator;
 #[cfg(feature = "simulation")]

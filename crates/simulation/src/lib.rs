@@ -8,6 +8,7 @@
 mod bisections;
 mod capacity;
 mod catalogue;
+mod diagnoses;
 mod episodes;
 mod experiments;
 mod flipped;
@@ -29,6 +30,7 @@ mod verdicts;
 pub use bisections::{BisectionKind, BisectionTally, RIGHT_AT_LEAST, bisections};
 pub use capacity::{CapacityKind, CapacityTally, capacity_kinds};
 pub use catalogue::{Subject, catalogue};
+pub use diagnoses::{DiagnosisKind, DiagnosisTally, NamedCounts, diagnosis_kinds};
 pub use experiments::{ExperimentKind, ExperimentTally, Promise, experiments};
 pub use flipped::{Experiments, LivePairs, Unusable};
 pub use question::{GivenVerdict, Limits, Question, Tally, Truth};

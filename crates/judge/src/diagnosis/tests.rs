@@ -1,6 +1,4 @@
-//! The ledger on cases of arithmetic, and how often it is wrong on queues with a known limit.
-
-mod queues;
+//! The ledger on cases of arithmetic. How often it is wrong on queues with a known limit: `simulation::diagnoses`.
 
 use evidence::diagnosis::{Diagnosis, LedgerStanding, ResourceUse};
 

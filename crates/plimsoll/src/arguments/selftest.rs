@@ -11,7 +11,7 @@ Examples:
   taskset -c 1 plimsoll selftest engine           on the processor that runs will use
   plimsoll selftest verdicts                      how often verdicts are wrong, by simulation
   plimsoll selftest verdicts --runs 1000 --only leak,neighbours
-  plimsoll selftest experiments                   the same of `plimsoll ab` and `plimsoll capacity`
+  plimsoll selftest experiments                   the same of `ab`, `capacity` and `diagnose`
   plimsoll selftest experiments --live same.ab    and of live pairs of a program against itself";
 
 /// What is tested.
@@ -55,7 +55,7 @@ pub(crate) struct SelftestVerdictsArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct SelftestExperimentsArguments {
-    /// Experiments of each kind; fewer show less
+    /// Experiments of each kind, and services whose limit is known; fewer show less
     #[arg(long, value_name = "NUMBER", default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) experiments: u64,
     /// Capacity searches of each kind; fewer show less
