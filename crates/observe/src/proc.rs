@@ -6,6 +6,7 @@
 mod cgroup;
 mod host;
 mod net;
+mod netstat;
 mod schedstat;
 mod stat;
 mod status;
@@ -15,6 +16,7 @@ pub(crate) use host::{
     CpuTicks, parse_available_bytes, parse_cpu_ticks, parse_frequency_hz, parse_pressure_us,
 };
 pub(crate) use net::{listening_inodes, socket_inode};
+pub(crate) use netstat::parse_counter;
 pub(crate) use schedstat::{ThreadTimes, parse_schedstat};
 pub(crate) use stat::{Stat, parse_stat};
 pub(crate) use status::{Memory, parse_processors, parse_status};

@@ -9,13 +9,19 @@ use super::{LoadWindow, resources};
 const MUCH: f64 = 0.4;
 /// A load of which this share or less is completed is more than what is carried.
 const NOT_CARRIED: f64 = 0.95;
+/// Loads from this share of the highest on are high.
+const HIGH: f64 = 0.8;
+/// A target that uses less than this share of its processors, and whose threads wait for them for this share of what it uses or longer,
+/// is held back by other programs.
+const NOT_FULL: f64 = 0.7;
+const MUCH_DELAYED: f64 = 0.25;
 /// A target that uses less of its processors where it breaks may not be the one that answers.
 const IDLE: f64 = 0.01;
 
 /// A sentence for each, the most telling first.
 pub(super) fn what(diagnosis: &Diagnosis, windows: &[LoadWindow]) -> Vec<String> {
     let mut sentences = Vec::new();
-    let targets = diagnosis.ledger.iter().any(|line| line.series != "host_cpu");
+    let targets = diagnosis.ledger.iter().any(|line| !line.series.starts_with("host_"));
     if !targets {
         sentences.push(
             "Observe the target: its process (`process = { port = 8000 }` of `[targets.NAME]`), and its metrics \
@@ -27,6 +33,7 @@ pub(super) fn what(diagnosis: &Diagnosis, windows: &[LoadWindow]) -> Vec<String>
         sentences.extend(seen_from_outside(windows));
     }
     sentences.extend(diagnosis.ledger.iter().filter_map(|line| of_line(line, diagnosis)));
+    sentences.extend(held_back(windows));
     let has_waits = diagnosis.ledger.iter().any(|line| line.wait_growth.is_some());
     let rest = diagnosis.unexplained.filter(|share| *share > MUCH && diagnosis.limit.is_none() && has_waits);
     if let Some(share) = rest {
@@ -42,6 +49,15 @@ pub(super) fn what(diagnosis: &Diagnosis, windows: &[LoadWindow]) -> Vec<String>
 fn of_line(line: &LedgerLine, diagnosis: &Diagnosis) -> Option<String> {
     let name = &line.resource;
     let is_limit_named = diagnosis.limit.is_some();
+    if line.series == resources::LISTEN_OVERFLOWS {
+        return line.used_at_break.map(|rate| {
+            format!(
+                "An accept queue was full, and {} connections were lost where it breaks: find why the server accepts late, or \
+                 raise its backlog and `net.core.somaxconn`.",
+                brief::rate(rate)
+            )
+        });
+    }
     match line.standing {
         LedgerStanding::Candidate if line.wait_s.is_none() && !is_limit_named => {
             Some(match resources::is_of_processors(&line.series) {
@@ -64,6 +80,30 @@ fn of_line(line: &LedgerLine, diagnosis: &Diagnosis) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// That other programs had the processors which a target's threads waited for, at the higher loads.
+fn held_back(windows: &[LoadWindow]) -> Option<String> {
+    let highest = windows.iter().map(|window| window.completions_per_s).fold(0.0, f64::max);
+    let high = windows.iter().filter(|window| window.completions_per_s >= HIGH * highest);
+    let of_processors = |window: &LoadWindow| {
+        let is_it = |it: &&evidence::diagnosis::ResourceUse| it.series == resources::CPU;
+        let cpu = window.resources.iter().find(is_it)?;
+        Some((cpu.name.clone(), cpu.share()?, cpu.used, cpu.wait_s? * window.completions_per_s))
+    };
+    let read: Vec<(String, f64, f64, f64)> = high.filter_map(of_processors).collect();
+    let mean =
+        |of: fn(&(String, f64, f64, f64)) -> f64| stats::mean(&read.iter().map(of).collect::<Vec<_>>());
+    let (share, used, delayed) = (mean(|it| it.1)?, mean(|it| it.2)?, mean(|it| it.3)?);
+    (share < NOT_FULL && delayed > MUCH_DELAYED * used).then(|| {
+        format!(
+            "Threads of the target waited {} s a second for a processor while it used {} of its own: other programs had them. {} \
+             carries more on a quiet machine; repeat there.",
+            brief::rough(delayed),
+            brief::rough(used),
+            read[0].0
+        )
+    })
 }
 
 /// How many requests are in progress at a time where more are offered than are completed: completions a second times the response time

@@ -21,6 +21,9 @@ const HOST: &str = "host";
 pub(super) const CPU: &str = "cpu";
 /// The series of the thread of a target that uses the most of a processor.
 pub(super) const BUSIEST_THREAD: &str = "busiest_thread_cpu";
+/// Connections that a full accept queue lost, and segments that were sent again.
+pub(super) const LISTEN_OVERFLOWS: &str = "host_listen_overflows";
+pub(super) const RETRANSMITS: &str = "host_retransmits";
 /// Sessions of PostgreSQL that wait, by class …
 const SESSION_WAITS: &str = "pg_waits";
 /// … of which these are waits of a request; in the others a session waits for its client, or for the time.
@@ -69,6 +72,7 @@ pub(crate) fn uses(run: &dyn Run, at: UseWindow) -> Result<Vec<ResourceUse>, Rea
     }
     let machine = observed.machine(&uses)?;
     uses.extend(machine);
+    uses.extend(observed.connections()?);
     Ok(uses)
 }
 
@@ -202,6 +206,20 @@ impl ObservedRun<'_> {
                     limit: None,
                     wait_s: self.of_each(Some(waiting)),
                 });
+            }
+        }
+        Ok(uses)
+    }
+
+    /// What the machine's TCP did that it does not do where connections are accepted and nothing is lost.
+    fn connections(&self) -> Result<Vec<ResourceUse>, ReadError> {
+        let mut uses = Vec::new();
+        let counters =
+            [(LISTEN_OVERFLOWS, "full accept queues, connections/s"), (RETRANSMITS, "segments sent again/s")];
+        for (series, name) in counters {
+            if let Some(used) = self.mean(HOST, series)?.filter(|rate| *rate > 0.0) {
+                let (name, series) = (name.to_owned(), series.to_owned());
+                uses.push(ResourceUse { name, series, used, limit: None, wait_s: None });
             }
         }
         Ok(uses)
@@ -367,5 +385,17 @@ mod tests {
         let uses = read(&[("cpu", "", 0.4), ("cgroup_cpu", "", 0.45), ("cgroup_cpu_limit", "", 0.5)]);
         let shown: Vec<_> = uses.iter().map(|it| (&*it.name, it.limit)).collect();
         assert_eq!(shown, [("CPU quota of web", Some(0.5)), ("CPU of web", Some(4.0))]);
+    }
+
+    #[test]
+    fn connections_that_a_full_accept_queue_lost_are_shown_and_none_where_there_were_none() {
+        let of = |overflows: f64| {
+            let mut test_run = TestRun::new().offer("steady", "list", Load::ok(10));
+            test_run.observe(&SeriesKey::new(LISTEN_OVERFLOWS, HOST, "1/s"), 0..70, overflows);
+            let window = Window::new(&test_run.run.whole());
+            let lost = |it: &ResourceUse| (it.series == LISTEN_OVERFLOWS).then_some(it.used);
+            uses(&test_run.run, at(window)).unwrap().iter().find_map(lost)
+        };
+        assert_eq!((of(12.0), of(0.0)), (Some(12.0), None));
     }
 }

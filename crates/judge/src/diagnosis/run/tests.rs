@@ -227,3 +227,16 @@ fn steps_within_a_phase_are_levels_and_steep_ramps_between_them_are_none() {
     let offered: Vec<f64> = found.levels.iter().map(|level| level.completions_per_s.round()).collect();
     assert_eq!(offered, [40.0, 80.0, 120.0], "{:?}", found.levels);
 }
+
+#[test]
+fn a_target_whose_processors_other_programs_have_is_said_to_be_held_back() {
+    let with_delay = |delay: f64| {
+        let run = observed(
+            stairs(&loads()),
+            &[("cpu", &|load| load * 0.002), ("run_delay", &|load| load * 0.002 * delay)],
+        );
+        let sentences = diagnosis(&run).observe;
+        sentences.iter().any(|sentence| sentence.contains("other programs had them"))
+    };
+    assert!(with_delay(0.8) && !with_delay(0.05));
+}
