@@ -3,6 +3,7 @@
 mod added_values;
 mod behaviour;
 mod beneath;
+mod doubts;
 mod duration;
 mod grpc;
 mod handle_summary;
@@ -32,6 +33,7 @@ mod web_crypto;
 
 pub use added_values::{AddedValue, AddedValues, ValueOutput, ValueSink, ValueTags};
 pub use behaviour::{ScriptBehaviour, ScriptScenario};
+pub use doubts::doubts;
 pub use handle_summary::SummaryOutput;
 pub use inputs::ScriptInputs;
 pub use js::{Exception, NoHeap};

@@ -2,11 +2,7 @@
 
 mod ports;
 
-use std::path::Path;
-
-use anyhow::anyhow;
-use conduct::failure::{CommandResult, Failure};
-use conduct::file_kind::{self, FileKind};
+use conduct::failure::CommandResult;
 use conduct::{plan, standard_output};
 use evidence::{TerminalText, visible};
 use judge::{ExpectedObservations, expected_observations};
@@ -19,7 +15,6 @@ use crate::literal_values;
 use crate::too_few::{self, duration};
 
 pub(crate) fn check(arguments: &CheckArguments) -> CommandResult<u8> {
-    refuse_script(&arguments.plan)?;
     let plan = plan::resolve(&arguments.plan, &arguments.overrides.overrides())?;
     let mut text = offer(&plan.workload).render();
     for pace in think_paces(&plan.workload) {
@@ -44,17 +39,6 @@ pub(crate) fn check(arguments: &CheckArguments) -> CommandResult<u8> {
     add_objectives(&mut text, &plan.workload);
     standard_output::print(&text)?;
     Ok(0)
-}
-
-/// A script has no schedule before it runs: a small load instead of its own tries it.
-fn refuse_script(path: &Path) -> CommandResult<()> {
-    if !matches!(file_kind::at(path), Some(FileKind::Script)) {
-        return Ok(());
-    }
-    let path = path.display();
-    Err(Failure::usage(anyhow!(
-        "{path} is a k6 script: `plimsoll run {path}` offers its load, and `plimsoll run {path} --iterations 1` runs it once"
-    )))
 }
 
 /// Of scenarios whose iterations send several requests, in which order, and how many in all where that is known.

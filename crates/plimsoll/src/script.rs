@@ -1,6 +1,7 @@
 //! `plimsoll run SCRIPT`: a k6 script as a kind of run. `setup` is called before the archive begins, `teardown` between the load
 //! and the seal; k6's summary and thresholds come before the verdict.
 
+mod check;
 mod coloured;
 mod command_line;
 mod for_pods;
@@ -55,6 +56,9 @@ const NOTHING_TO_CALL: u8 = 255;
 
 pub(crate) fn script(mut arguments: ScriptArguments) -> CommandResult<u8> {
     accept(&mut arguments)?;
+    if arguments.is_checked {
+        return check::check(&arguments);
+    }
     let listener = Listener::ending_with(outcome::SIGNALLED)?;
     let log = ScriptLog::start(debug_lines(&arguments))?;
     let Resolved { loaded, workers } = resolve(&arguments, &log.sink())?; // 1

@@ -37,7 +37,9 @@ fn listed(command: &Command) -> String {
         let about = match command.find_subcommand(verb) {
             Some(found) if found.is_hide_set() => return None,
             Some(found) => found.get_about().map(ToString::to_string).unwrap_or_default(),
-            None => "Print the help of a verb, or of a topic: `plan`, `objectives`, `script`, `terms`".to_owned(),
+            None => {
+                "Print the help of a verb, or of a topic: `plan`, `objectives`, `script`, `terms`".to_owned()
+            }
         };
         let indent = MARGIN + widest + GAP;
         let lines = wrapped(&about, WIDTH - indent).join(&format!("\n{:indent$}", ""));

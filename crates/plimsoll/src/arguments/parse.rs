@@ -14,6 +14,7 @@ use conduct::standard_output;
 use evidence::visible;
 use workload::redact::{REDACTED, shown_address};
 
+use super::script::CHECK_FLAG;
 use super::verbs::{SCRIPT_MANIFEST_VERB, SCRIPT_VERB};
 use super::{Arguments, groups, other_tools, topics};
 use crate::replaced;
@@ -221,16 +222,20 @@ fn with_http_verb(mut arguments: Vec<OsString>) -> Vec<OsString> {
     arguments
 }
 
-/// The command line, in which `run` with a script is a verb of its own.
+/// The command line, in which `run` and `check` with a script are a verb of their own.
 fn with_script_verb(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let verb = match arguments.get(1).and_then(|verb| verb.to_str()) {
-        Some("run") => SCRIPT_VERB,
+        Some("run" | "check") => SCRIPT_VERB,
         Some("manifest") if cfg!(feature = "scripts") => SCRIPT_MANIFEST_VERB,
         _ => return arguments,
     };
+    let is_check = arguments[1] == "check";
     let has_script = arguments[2..].iter().any(|argument| is_script(Path::new(argument)));
-    if has_script || (verb == SCRIPT_VERB && is_standard_input(&arguments[2..])) {
+    if has_script || (verb == SCRIPT_VERB && !is_check && is_standard_input(&arguments[2..])) {
         arguments[1] = verb.into();
+        if is_check {
+            arguments.insert(2, format!("--{CHECK_FLAG}").into());
+        }
     }
     arguments
 }

@@ -9,6 +9,9 @@ use k6::summary::SummaryMode;
 use super::foreign::ForeignArguments;
 use super::{KubernetesArguments, OutputArguments, WorkersArguments};
 
+/// What `check SCRIPT` becomes.
+pub(super) const CHECK_FLAG: &str = "check-script";
+
 pub(super) const EXAMPLES: &str = "\
 Examples:
   plimsoll run script.js                          run a k6 script as it is
@@ -33,6 +36,12 @@ and where k6 would say 0:
 pub(crate) struct ScriptArguments {
     /// The script; `-` is standard input
     pub(crate) script: PathBuf,
+    /// One iteration of one virtual user, instead of the script's load
+    #[arg(long, conflicts_with_all = ["vus", "duration", "iterations", "stages"], help_heading = "Load")]
+    pub(crate) once: bool,
+    /// `plimsoll check SCRIPT`: nothing is sent
+    #[arg(long = CHECK_FLAG, hide = true)]
+    pub(crate) is_checked: bool,
     /// Virtual users
     #[arg(short = 'u', long, value_name = "NUMBER", allow_negative_numbers = true, help_heading = "Load")]
     pub(crate) vus: Option<i64>,

@@ -6,6 +6,8 @@ use clap::Args;
 
 pub(super) const EXAMPLES: &str = "This program was built without k6 scripts.";
 pub(super) const EXIT_CODES: &str = "";
+/// What `check SCRIPT` becomes.
+pub(super) const CHECK_FLAG: &str = "check-script";
 
 #[derive(Debug, Args)]
 pub(crate) struct ScriptArguments {

@@ -18,6 +18,9 @@ pub(super) fn refused(why: impl std::fmt::Display) -> Failure {
 
 /// Complete flags by variables, and refuse or note those that have no effect.
 pub(super) fn accept(arguments: &mut ScriptArguments) -> CommandResult<()> {
+    if arguments.once {
+        (arguments.vus, arguments.iterations) = (Some(1), Some(1));
+    }
     let variables: BTreeMap<String, String> = std::env::vars().collect();
     if arguments.script.extension().is_some_and(|ending| ending == "tar") {
         let script = arguments.script.display();

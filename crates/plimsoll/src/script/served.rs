@@ -20,18 +20,23 @@ const MODULES: [&str; 6] = ["js", "mjs", "cjs", "ts", "mts", "cts"];
 /// Before the name of a `SharedArray`, as the name of a file with its elements, one a line.
 const SHARED_ARRAY: &str = "SharedArray ";
 
+/// The text of the script and of each module that it read from a file.
+pub(super) fn module_texts(loaded: &LoadedScript, noted: &NotedFiles) -> CommandResult<Vec<String>> {
+    let is_module = |path: &str| {
+        let ending = Path::new(path).extension().and_then(|ending| ending.to_str());
+        Path::new(path) == loaded.inputs.path || ending.is_some_and(|ending| MODULES.contains(&ending))
+    };
+    let modules = noted.content()?.into_iter().filter(|(path, _)| is_module(path));
+    Ok(modules.map(|(_, text)| String::from_utf8_lossy(&text).into_owned()).collect())
+}
+
 /// What workers need to read the same script; `policy` are the environment variables that its policy reads.
 pub(super) fn hand_over(
     loaded: &LoadedScript,
     policy: &BTreeMap<String, String>,
     noted: &NotedFiles,
 ) -> CommandResult<HandOver> {
-    let is_module = |path: &str| {
-        let ending = Path::new(path).extension().and_then(|ending| ending.to_str());
-        Path::new(path) == loaded.inputs.path || ending.is_some_and(|ending| MODULES.contains(&ending))
-    };
-    let modules = noted.content()?.into_iter().filter(|(path, _)| is_module(path));
-    let texts: Vec<String> = modules.map(|(_, text)| String::from_utf8_lossy(&text).into_owned()).collect();
+    let texts = module_texts(loaded, noted)?;
     let inputs = serde_json::to_value(loaded.inputs.for_workers(policy, &texts))
         .context("paths and variables of the script cannot be handed to workers");
     let mut hand_over = HandOver::new(HandedJob::Script(inputs.map_err(Failure::usage)?), noted)?;

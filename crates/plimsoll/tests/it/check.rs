@@ -127,3 +127,47 @@ fn of_virtual_users_the_number_is_unknown_and_what_is_needed_is_not() {
     rate      as many as virtual users, the target's speed or a data file make
     ");
 }
+
+const SCRIPT: &str = "
+import http from 'k6/http';
+import { group } from 'k6';
+export const options = {
+  scenarios: {
+    browse: { executor: 'constant-arrival-rate', rate: 40, duration: '15s', preAllocatedVUs: 4, maxVUs: 4 },
+  },
+  thresholds: {
+    'http_req_duration{group:getData}': ['p(95)<150'],
+    'http_req_failed{scenario:brows}': ['rate<0.2'],
+    checks: [{ threshold: 'rate<=1', abortOnFail: true }],
+  },
+};
+export default function () { group('getData', () => http.get(`${__ENV.BASE}/`)); }
+export function handleSummary(data) { return { stdout: `${data.metrics.http_req_duration.values['p(99)']}` }; }
+";
+
+/// Nothing listens at the address, so that a request would fail.
+#[test]
+fn a_script_is_checked_without_calling_it() {
+    let folder = TestFolder::new("");
+    folder.write("shop.js", SCRIPT);
+    let checked = folder.plimsoll(&["check", "shop.js", "-e", "BASE=http://127.0.0.1:1"]);
+    checked.exits_with(0);
+    assert!(checked.stderr.is_empty(), "{}", checked.stderr);
+    let (offer, rest) = checked.stdout.split_once("\nthresholds:\n").unwrap();
+    assert!(offer.contains("* browse: 40.00 iterations/s for 15s (maxVUs: 4, gracefulStop: 30s)"), "{offer}");
+    insta::assert_snapshot!(rest, @"");
+    assert_eq!(folder.files(".plimsoll"), [const { String::new() }; 0], "nothing was run");
+}
+
+#[test]
+fn a_script_runs_once_instead_of_its_load() {
+    let folder = TestFolder::new("");
+    folder.write(
+        "count.js",
+        "export const options = { vus: 5, duration: '1h' }; export default function () {}",
+    );
+    let ran = folder.plimsoll(&["run", "count.js", "--once", "--quiet", "--json", "run.json"]);
+    ran.exits_with(0);
+    assert_eq!(folder.json("run.json")["beside_k6"]["ended"]["done"], 1);
+    folder.plimsoll(&["run", "count.js", "--once", "-u", "2"]).exits_with(255).stderr_contains(&["--once"]);
+}

@@ -54,7 +54,7 @@ const FILE: &str = "FILE";
 const COMMANDS: [(&[&str], &[&str]); 18] = [
     (&["run", FILE], &[PLAN.0, "visit.js"]),
     (&["run", FILE, "--workers", "2"], &[PLAN.0, "visit.js"]),
-    (&["check", FILE], &[PLAN.0]),
+    (&["check", FILE], &[PLAN.0, "visit.js"]),
     (&["manifest", FILE, "--kubernetes", "2", "--image", "plimsoll"], &[PLAN.0, "visit.js"]),
     (&["quick", "api", "--plan", FILE], &[PLAN.0]),
     (&["monitor", "--plan", FILE], &[PLAN.0]),

@@ -57,7 +57,6 @@ const LINES: &[&[&str]] = &[
     &["http", URL, "-o", "report.html"],
     &["run", "plan.toml", "--foo"],
     &["selftest", "engine", "--foo"],
-    &["check", "k6.js"],
     &["inspect", "k6.js"],
     &["report", "old.json"],
     &["compare", "old.html", "old.json"],

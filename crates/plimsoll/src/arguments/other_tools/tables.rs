@@ -141,8 +141,7 @@ pub(super) const IN_PLANS: [(&[&str], &str); 14] = [
 ];
 
 /// Options of runs of plans, for scripts of k6, and how it is done there.
-pub(super) const IN_SCRIPTS: [(&[&str], &str); 6] = [
-    (&["--once"], "`-i 1 -u 1 --http-debug` runs one iteration and shows its exchanges"),
+pub(super) const IN_SCRIPTS: [(&[&str], &str); 5] = [
     (&["--output"], "`--evidence FILE` names the run file"),
     (&["--target"], "the script has the address; `-e NAME=VALUE` sets a variable for it"),
     (&["--load", "--time-scale"], "`-u NUMBER -d DURATION` set the load of a script"),
@@ -254,7 +253,7 @@ pub(super) const VERBS: [(&[&str], &str); 12] = [
     (&["test", "start", "exec", "execute", "go"], "plimsoll run PLAN"),
     (
         &["validate", "lint", "inspect", "verify", "dry-run"],
-        "plimsoll check PLAN`, and of a k6 script `plimsoll run SCRIPT.js --iterations 1",
+        "plimsoll check PLAN`, of a k6 script `plimsoll check SCRIPT.js",
     ),
     (
         &["attack"],

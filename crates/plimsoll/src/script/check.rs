@@ -1,0 +1,54 @@
+//! `plimsoll check SCRIPT`: what a script would offer, and what of it is probably not meant. Its modules are evaluated; no function
+//! of it is called, and nothing is sent.
+
+use std::sync::Arc;
+
+use conduct::failure::CommandResult;
+use conduct::standard_output;
+use conduct::workers::NotedFiles;
+use evidence::{TerminalText, visible};
+use k6::LoadedScript;
+use workload::offer::offer;
+
+use super::loading::{here, load, plan};
+use super::log::ScriptLog;
+use super::served::module_texts;
+use super::{debug_lines, inputs, standard_input};
+use crate::arguments::ScriptArguments;
+
+pub(super) fn check(arguments: &ScriptArguments) -> CommandResult<u8> {
+    let log = ScriptLog::start(debug_lines(arguments))?;
+    let inputs = inputs::of(arguments)?;
+    let noted = Arc::new(NotedFiles::over(standard_input::files(&arguments.script, &inputs.path)?));
+    let loaded = load(inputs, here(noted.clone(), true, Vec::new()), &log.sink())?;
+    let texts = module_texts(&loaded, &noted)?;
+    log.end();
+    let mut text = TerminalText::default();
+    text.quote("", &loaded.options.header().join("\n")).line("");
+    text.append(&offer(&plan(&loaded)?.workload).render());
+    add_thresholds(&mut text, &loaded);
+    for note in loaded.options.notes.iter().map(String::as_str) {
+        text.line("").line(format_args!("note: {}", visible(note)));
+    }
+    for doubt in k6::doubts(&loaded, &texts) {
+        text.line("").line(format_args!("warning: {}", visible(&doubt)));
+    }
+    standard_output::print(&text)?;
+    Ok(0)
+}
+
+fn add_thresholds(text: &mut TerminalText, loaded: &LoadedScript) {
+    if loaded.thresholds.is_empty() {
+        text.line("").line("no thresholds: the run will be measured, not judged");
+        return;
+    }
+    text.line("").line("thresholds:");
+    let width = loaded.thresholds.iter().map(|of| visible(&of.source).chars().count()).max().unwrap_or(0);
+    for of in &loaded.thresholds {
+        let name = visible(&of.source);
+        for threshold in &of.thresholds {
+            let aborts = if threshold.abort_on_fail { ", which ends the run" } else { "" };
+            text.line(format_args!("  {name:<width$}  {}{aborts}", visible(&threshold.source)));
+        }
+    }
+}
