@@ -155,7 +155,21 @@ fn a_script_is_checked_without_calling_it() {
     assert!(checked.stderr.is_empty(), "{}", checked.stderr);
     let (offer, rest) = checked.stdout.split_once("\nthresholds:\n").unwrap();
     assert!(offer.contains("* browse: 40.00 iterations/s for 15s (maxVUs: 4, gracefulStop: 30s)"), "{offer}");
-    insta::assert_snapshot!(rest, @"");
+    insta::assert_snapshot!(rest, @r"
+      checks                            rate<=1, which ends the run
+      http_req_duration{group:getData}  p(95)<150
+      http_req_failed{scenario:brows}   rate<0.2
+
+    warning: threshold `checks`: `rate<=1` always holds: a rate is a share from 0 to 1
+
+    warning: threshold `http_req_duration{group:getData}` has no values: no group is called `getData`; did you mean `::getData`?
+
+    warning: threshold `http_req_failed{scenario:brows}` has no values: no scenario is called `brows`; did you mean `browse`?
+
+    warning: the script reads `p(99)` of its summary, which has avg, min, med, max, p(90), p(95) only: add it to `summaryTrendStats`
+
+    warning: `browse`: 4 virtual users offer 40 iterations a second only while an iteration takes less than 100 ms on average; what is due beyond that is dropped (`maxVUs`)
+    ");
     assert_eq!(folder.files(".plimsoll"), [const { String::new() }; 0], "nothing was run");
 }
 
