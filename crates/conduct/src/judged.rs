@@ -11,7 +11,7 @@ use evidence::{Judgement, Manifest, Provenance, Run, Verdict};
 use workload::Workload;
 
 use crate::failure::{CommandResult, Failure};
-use crate::{clock, integrity};
+use crate::{clock, code_waits, integrity};
 
 /// The judgement of a run file, and the report's data.
 pub struct Judged {
@@ -55,7 +55,7 @@ pub fn judge_by(run: Stored, objectives: &[String]) -> CommandResult<Judged> {
     workload.objectives.extend(more);
     let judgement = ::judge::judge(&run, &workload, provenance).map_err(Failure::own)?;
     let summary = Summary::of(&run, &workload, &judgement).map_err(Failure::own)?;
-    let diagnosis = ::judge::diagnosis::of_run(&run, &workload, &judgement).map_err(Failure::own)?;
+    let diagnosis = diagnosis_by(&run, &workload, &judgement)?;
     let summary = summary.with_diagnosis(Some(diagnosis).filter(Diagnosis::has_levels));
     let has_no_success = judgement.verdict == Verdict::Fail
         && ::judge::has_no_success(&run, &workload).map_err(Failure::own)?;
@@ -65,7 +65,13 @@ pub fn judge_by(run: Stored, objectives: &[String]) -> CommandResult<Judged> {
 /// What limits the service that this run loaded.
 pub fn diagnosis(run: &Stored, workload: &Workload, provenance: Provenance) -> CommandResult<Diagnosis> {
     let judgement = ::judge::judge(run, workload, provenance).map_err(Failure::own)?;
-    ::judge::diagnosis::of_run(run, workload, &judgement).map_err(Failure::own)
+    diagnosis_by(run, workload, &judgement)
+}
+
+/// The judge knows no profiles: where the code waits is added to what it says.
+fn diagnosis_by(run: &Stored, workload: &Workload, judgement: &Judgement) -> CommandResult<Diagnosis> {
+    let found = ::judge::diagnosis::of_run(run, workload, judgement).map_err(Failure::own)?;
+    Ok(Diagnosis { in_code: code_waits::of(run).map_err(Failure::own)?, ..found })
 }
 
 /// A run file with everything that is judged.

@@ -8,6 +8,7 @@
 mod checking;
 pub mod clock;
 #[cfg_attr(not(target_os = "linux"), path = "without_landlock.rs")]
+mod code_waits;
 pub mod confine;
 mod decider;
 pub mod environment;

@@ -50,6 +50,9 @@ pub struct Diagnosis {
     pub unexplained: Option<f64>,
     /// A line for each resource that was observed, the lowest predicted capacity first.
     pub ledger: Vec<LedgerLine>,
+    /// Where the program's own code waited, by its profiles, the longest wait first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub in_code: Vec<CodeWait>,
     /// What should be observed to name a limit, or to be surer of it: a sentence each.
     #[serde(default)]
     pub observe: Vec<String>,
@@ -77,6 +80,19 @@ impl Diagnosis {
         let words = ["UNDETERMINED: ", "INVALID: "];
         words.iter().find_map(|word| self.because.strip_prefix(word)).unwrap_or(&self.because)
     }
+}
+
+/// What requests waited at a line of the target's own code.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CodeWait {
+    /// The target, by its name in the plan.
+    pub target: String,
+    /// The profile that shows it: `block` or `mutex`.
+    pub profile: String,
+    /// The file and the line.
+    pub place: String,
+    /// Seconds that a completion waited there, in the mean of the profile's window.
+    pub wait_s: f64,
 }
 
 /// One load, as far as it was measured.

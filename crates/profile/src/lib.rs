@@ -25,6 +25,7 @@ mod text;
 mod top;
 mod tree;
 mod view;
+mod waits;
 mod write;
 
 pub use build::{Builder, Frame};
@@ -42,4 +43,5 @@ pub use text::Text;
 pub use top::{Row, Sort, Top, TopOptions, top};
 pub use tree::{CallTree, TreeNode};
 pub use view::{Node, View, ViewOptions};
+pub use waits::{LineWait, request_waits};
 pub use write::write;

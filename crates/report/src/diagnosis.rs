@@ -3,7 +3,7 @@
 pub(crate) mod ledger;
 
 use evidence::Verdict;
-use evidence::diagnosis::{DiagnosedLevel, Diagnosis, LedgerLine, LedgerStanding};
+use evidence::diagnosis::{CodeWait, DiagnosedLevel, Diagnosis, LedgerLine, LedgerStanding};
 use serde::Serialize;
 
 use crate::document::{
@@ -13,6 +13,9 @@ use crate::number;
 
 /// The name and version of the schema. A field may be added within a version, never change its meaning.
 const SCHEMA: &str = "plimsoll.diagnosis/1";
+
+/// How many lines of code are shown.
+const MOST_LINES: usize = 3;
 
 /// A diagnosis, for the renderers.
 #[derive(Debug, Clone, Serialize)]
@@ -83,7 +86,14 @@ fn next(diagnosis: &Diagnosis) -> Section {
     let lost = diagnosis.ledger.iter().filter_map(|line| Some(("not the limit", why_lost(line)?)));
     let observe = diagnosis.observe.iter().map(|sentence| ("next", sentence.clone()));
     let confirm = diagnosis.confirm.iter().map(|sentence| ("to confirm", sentence.clone()));
-    let all = lost.chain(observe).chain(confirm);
+    let in_code = diagnosis.in_code.iter().take(MOST_LINES).map(|wait| {
+        let each = number::time(wait.wait_s * 1e3);
+        let CodeWait { target, profile, place, .. } = wait;
+        // A profile of mutexes has the stack that released the lock, and one of blocking that which waited.
+        let at = if profile == "mutex" { "waited for the lock that is released at" } else { "waited at" };
+        ("in the code", format!("{each} of a completion are {at} {place} of {target} ({profile} profile)."))
+    });
+    let all = in_code.chain(lost).chain(observe).chain(confirm);
     let blocks = all.map(|(label, sentence)| Block::Paragraph(Paragraph::labelled(label, sentence)));
     Section::unheaded("next", "What to do next", blocks.collect())
 }

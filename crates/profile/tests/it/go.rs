@@ -237,3 +237,16 @@ fn sampling_that_was_off_is_not_an_empty_measurement() {
         assert!(sampling == Sampling::Off || view.total() == 0, "{kind}");
     }
 }
+
+#[test]
+fn the_wait_of_a_request_is_at_the_line_of_the_program_that_waits() {
+    let since = |kind: &str| {
+        profile::since(&captured().read(&format!("{kind}.start")), &captured().read(kind)).unwrap()
+    };
+    let waits = profile::request_waits(&since("block"));
+    // The handler waits in `contend` of load.go for those that hold the lock.
+    let source = include_str!("../../../../peers/go/load.go");
+    let waiting = source.lines().position(|line| line.trim() == "all.Wait()").unwrap() + 1;
+    assert_eq!(waits.first().map(|wait| wait.place.clone()), Some(format!("load.go:{waiting}")), "{waits:?}");
+    assert!(waits[0].seconds > 0.0);
+}
