@@ -57,7 +57,7 @@ fn naming(diagnosis: &Diagnosis, range: BreakRange) -> Naming {
     let independent = || others().filter(|line| line.standing != LedgerStanding::HeldForLonger);
     let most_of_others = independent().filter_map(|line| line.wait_growth).fold(0.0, f64::max);
     let name = &candidate.resource;
-    let against = match candidate.wait_growth {
+    let against = match observed_wait(candidate) {
         Some(share) if share < EXPLAINS => Some(format!(
             "{name} would be used up where it breaks, and the wait for it is only {} of the growth of the response time.{}",
             percent(share),
@@ -74,6 +74,13 @@ fn naming(diagnosis: &Diagnosis, range: BreakRange) -> Naming {
         Some(why) => Naming::Undetermined(why),
         None => Naming::Limit(place.expect("a candidate is a line of the ledger")),
     }
+}
+
+/// The share of the growth that was spent waiting for a resource. Threads that wait for a processor are a part of what waits for it: a
+/// program with queues of its own (goroutines, an event loop, a pool of as many threads as processors) lets requests wait there, which the
+/// kernel does not see. So a short wait of threads is one that was not observed.
+fn observed_wait(line: &LedgerLine) -> Option<f64> {
+    line.wait_growth.filter(|share| !resources::is_of_processors(&line.series) || *share >= EXPLAINS)
 }
 
 /// Why a candidate whose wait was not observed may not be named; none: it may.
@@ -138,7 +145,8 @@ fn residual(diagnosis: &Diagnosis) -> String {
 
 /// Why a resource is named: `db of inventory: 28 ms of 48 ms are spent waiting for one of 4; 4 ÷ 20.6 ms = 194/s is the ceiling`.
 fn because(diagnosis: &Diagnosis, range: BreakRange, line: &LedgerLine) -> String {
-    let spent = match (line.wait_s, diagnosis.response_s) {
+    let wait_s = line.wait_s.filter(|_| observed_wait(line).is_some());
+    let spent = match (wait_s, diagnosis.response_s) {
         (Some(wait), Some([_, response])) => format!(
             "{} of {} are spent waiting for {}",
             brief::ms(wait * 1e3),

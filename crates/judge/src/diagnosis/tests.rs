@@ -132,3 +132,17 @@ fn two_loads_one_load_and_none_show_no_demand() {
         assert!(found.because.starts_with("UNDETERMINED: "), "{found:?}");
     }
 }
+
+#[test]
+fn requests_that_wait_in_the_queues_of_a_program_do_not_speak_against_its_processors() {
+    let short = |load: f64| Some(if load > 60.0 { 0.0005 } else { 0.0 });
+    let found = |name: &str| {
+        let first = Resource { name, limit: 1.0, used: &|load| 0.01 * load, wait_s: &short };
+        let other = Resource { name: "pool", limit: 10.0, used: &|load| 0.02 * load, wait_s: &none };
+        diagnosis(&[first, other])
+    };
+    // Of a pool all waits are observed, of processors those of threads alone.
+    assert_eq!(found("CPU").limit.as_deref(), Some("CPU"));
+    assert_eq!(found("db").limit, None);
+    assert!(found("CPU").because.contains("how long requests wait for it was not observed"));
+}

@@ -7,7 +7,8 @@ use std::time::Duration;
 use evidence::run::{ReadError, select};
 use evidence::{Coverage, Key, Metric, Outcome, Run, Seconds, SeriesKey, Window};
 use figures::{Figures, PhaseWindow};
-use workload::Workload;
+use workload::capacity::Searched;
+use workload::{Flow, Phase, Scenario, Workload};
 
 use super::super::{LoadWindow, UseWindow, uses};
 
@@ -174,14 +175,20 @@ pub(super) fn levels(run: &dyn Run, workload: &Workload, figures: &Figures) -> R
     let phases = figures.phases.iter().filter(is_load);
     let parts: Vec<Part> =
         phases.flat_map(|phase| parts(phase, workload, &by_second, run.seconds())).collect();
-    by_second.requests_each = requests_each(&parts, &by_second);
+    by_second.requests_each = requests_each(workload, &parts, &by_second);
     let levels: Result<Vec<Level>, ReadError> =
         parts.into_iter().map(|part| by_second.level(run, part)).collect();
     Ok(levels?.into_iter().filter(|level| level.completions_per_s > 0.0).collect())
 }
 
-/// Requests that an arrival makes: at the lowest load each of them is answered.
-fn requests_each(parts: &[Part], by_second: &BySecond<'_>) -> f64 {
+/// Requests that an arrival makes by the plan; of scripts, which decide that themselves, what is answered at the lowest load.
+fn requests_each(workload: &Workload, parts: &[Part], by_second: &BySecond<'_>) -> f64 {
+    let is_script = |scenario: &Scenario| matches!(scenario.flow, Flow::Script { .. });
+    let sum = |of: &dyn Fn(&Phase) -> f64| workload.phases.iter().map(of).sum::<f64>();
+    let arrivals = sum(&|phase| workload.level(Searched::Rate, phase));
+    if arrivals > 0.0 && !workload.scenarios.iter().any(is_script) {
+        return sum(&|phase| workload.requests_per_s(phase)) / arrivals;
+    }
     let counted = parts.iter().map(|part| (by_second.over(&part.seconds), part.seconds.len() as f64));
     let offered = counted.filter(|(counted, _)| counted.arrivals > 0);
     let rate = |(counted, length): &(Counted, f64)| counted.arrivals as f64 / length;

@@ -240,3 +240,20 @@ fn a_target_whose_processors_other_programs_have_is_said_to_be_held_back() {
     };
     assert!(with_delay(0.8) && !with_delay(0.05));
 }
+
+#[test]
+fn answers_of_requests_that_were_due_before_do_not_raise_what_was_offered() {
+    let mut run = stairs(&[40, 80, 120, 160].map(Load::ok));
+    // A stall just before the window of the lowest level.
+    for second in 6..10 {
+        let key = evidence::Key::of(evidence::Metric::ResponseTime)
+            .scenario("play")
+            .phase("level-0")
+            .endpoint("list");
+        run.run.record(&key.outcome(evidence::Outcome::Ok), second, 20_000, 40);
+    }
+    let figures = Figures::fold(&run.run, &run.workload).unwrap();
+    let levels = parts::levels(&run.run, &run.workload, &figures).unwrap();
+    let offered: Vec<f64> = levels.iter().filter_map(|level| level.offered_per_s).collect();
+    assert_eq!(offered, [40.0, 80.0, 120.0, 160.0]);
+}
