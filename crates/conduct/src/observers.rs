@@ -13,8 +13,8 @@ use anyhow::anyhow;
 use engine::Clock;
 use evidence::{Observed, ProfileKind};
 use observe::{
-    Capture, Formats, Host, Observer, OwnProcess, ProcessObserver, ProfileSource, Profiler, Watch,
-    WrongPprofPath,
+    Capture, Formats, Host, Observer, OwnProcess, ProcessObserver, ProfileSource, Profiler, ReferenceProbe,
+    Watch, WrongPprofPath,
 };
 use workload::observation::{CgroupRef, Mark, Observation, ProfileMark, filled_address};
 use workload::redact::shown_address;
@@ -23,6 +23,7 @@ use workload::{Redactor, Workload};
 use crate::environment::Environment;
 use crate::failure::{CommandResult, Failure};
 use crate::manifest::watched;
+use crate::run_request::ProbeUse;
 pub(crate) use addresses::report_address_changes;
 pub(crate) use identities::identities;
 use redacted::Redacted;
@@ -41,8 +42,12 @@ pub(crate) struct RunningWatchers {
 
 impl Watchers {
     /// What `workload` asks for; `env` has the values that URLs leave out.
-    pub(crate) fn new(workload: &Workload, env: &Environment) -> CommandResult<Watchers> {
-        let observers = create(workload, env).map_err(unwatched)?;
+    pub(crate) fn new(workload: &Workload, env: &Environment, probe: ProbeUse) -> CommandResult<Watchers> {
+        let mut observers = create(workload, env).map_err(unwatched)?;
+        if probe == ProbeUse::Runs {
+            let processes = workload.targets.values().filter_map(|target| target.process.as_ref());
+            observers.push(Box::new(ReferenceProbe::new(processes.map(watched).collect())));
+        }
         let captures = captures(workload, env);
         captures.iter().try_for_each(|capture| capture.source.require_usable()).map_err(unwatched)?;
         Ok(Watchers { observers, captures })

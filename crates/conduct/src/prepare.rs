@@ -59,7 +59,7 @@ pub struct Additions {
 /// setup.
 pub fn prepare(mut plan: LoadedPlan, request: &RunRequest<'_>) -> CommandResult<ReachableRun> {
     reflection::describe(&mut plan)?;
-    let watchers = Watchers::new(&plan.workload, &plan.env)?;
+    let watchers = Watchers::new(&plan.workload, &plan.env, request.probe)?;
     let mut program = Program::compile(plan).map_err(Failure::usage)?;
     if let Some(rules) = &request.script_rules {
         program =

@@ -28,6 +28,8 @@ pub struct RunRequest<'a> {
     pub workers: u16,
     /// Whether each step is sent once before the load.
     pub precheck: Precheck,
+    /// Whether the reference probe runs beside the load.
+    pub probe: ProbeUse,
     /// The other systems that receive series of the run.
     pub outs: &'a [OutTarget],
     /// The page on which the run is followed.
@@ -57,6 +59,13 @@ pub enum Precheck {
     Skipped,
 }
 
+/// Whether the reference probe runs beside the load, which takes about four per cent of a processor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProbeUse {
+    Runs,
+    None,
+}
+
 pub struct ScriptRules {
     /// How origins are connected to that are not targets.
     pub origins: Arc<dyn OriginRules>,
@@ -74,6 +83,7 @@ impl<'a> RunRequest<'a> {
             loops: 1,
             workers: 0,
             precheck: Precheck::AsPlanned,
+            probe: ProbeUse::None,
             outs: &[],
             live_page: None,
             reports: Vec::new(),

@@ -120,6 +120,22 @@ pub struct MetricAnswer {
     /// Of times of versions at the same moment: what the differences of the single seconds show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_second: Option<BySecond>,
+    /// What the reference probe took out of the differences; none where it corrects nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<ProbeCorrection>,
+}
+
+/// What the reference probe, whose work is constant, took out of the differences of a metric: how fast the machine was in each run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProbeCorrection {
+    /// How much of the probe's change each pair's difference is corrected by, fixed before the experiment.
+    pub slope: f64,
+    /// How much slower the probe was in B's run than in A's, as a logarithm, by pair in order.
+    pub by_pair: Vec<f64>,
+    /// The mean effect without the correction, of all pairs; none where a pair has no difference.
+    pub uncorrected_effect: Option<f64>,
+    /// The standard deviation of the differences without the correction.
+    pub uncorrected_deviation: Option<f64>,
 }
 
 /// How B differs from A in the median of the seconds that both were there.
@@ -274,6 +290,30 @@ pub struct MetricNoise {
     pub between_starts: Option<f64>,
     /// The standard deviation of the means of pairs, which pairs remove from a comparison.
     pub between_pairs: f64,
+    /// What the reference probe would take out of the differences; none where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<ProbeGain>,
+}
+
+impl MetricNoise {
+    /// The standard deviation of the differences within pairs of an experiment, which the probe may correct.
+    pub fn deviation_of_pairs(&self, may_be_corrected: bool) -> f64 {
+        let corrected = self.probe.filter(|gain| may_be_corrected && gain.is_enough);
+        corrected.map_or(self.deviation, |gain| gain.deviation)
+    }
+}
+
+/// What the reference probe takes out of the differences within pairs of the same program.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ProbeGain {
+    /// By how much a difference changes with the probe's.
+    pub slope: f64,
+    /// The standard deviation of the corrected differences, each by the slope of the others.
+    pub deviation: f64,
+    /// The upper limit of this deviation as a share of the one without the probe.
+    pub ratio_limit: f64,
+    /// Whether the probe lowers the deviation by more than chance would.
+    pub is_enough: bool,
 }
 
 /// Pairs of runs of the same program on one machine under one load.

@@ -44,7 +44,7 @@ pub use coverage::{Coverage, CoveredSample, Integral, Window};
 pub use exemplar::{Exemplar, ExemplarKind};
 pub use experiment::{
     BySecond, Calibration, CostPlace, EffectScale, ExperimentEnd, ExperimentFinding, ExperimentJudgement,
-    MetricAnswer, MetricNoise, MetricVerdict, MovedCost, Mover, PairOrder,
+    MetricAnswer, MetricNoise, MetricVerdict, MovedCost, Mover, PairOrder, ProbeCorrection, ProbeGain,
 };
 pub use histogram::{Histogram, Quantile};
 pub use instance::Instance;

@@ -55,6 +55,11 @@ impl SeriesKey {
         }
     }
 
+    /// The processor time of a round of the reference probe, whose work is constant: how slow the machine is.
+    pub fn reference_probe() -> Self {
+        SeriesKey::new("host_probe", "host", "us")
+    }
+
     /// The same series of one part.
     pub fn part(self, part: &str) -> Self {
         SeriesKey { part: part.into(), ..self }

@@ -7,6 +7,7 @@ mod confirmation;
 pub mod detectable;
 pub mod made_elsewhere;
 mod order;
+mod reference_probe;
 mod sampled;
 mod shared_store;
 mod together;
@@ -57,6 +58,7 @@ impl PairedArms {
     ) -> CommandResult<Prepared<PairedArms>> {
         let plan = plan::resolve(&experiment.plan, &Overrides::default())?;
         together::decide(&mut experiment, &plan.workload)?;
+        reference_probe::announce(&experiment, calibration.as_ref());
         let slot = experiment.design.slot.unwrap_or_else(|| length(&plan.workload));
         let subject = PairedArms { experiment, calibration, slot };
         subject.announce()?;
@@ -192,10 +194,12 @@ impl Design for Pairs {
     type Summary = ExperimentSummary;
 
     fn begin(prepared: &Prepared<PairedArms>, redactor: &Redactor, _: u16) -> CommandResult<Pairs> {
-        let Experiment { arms: [a, b], design, metrics, .. } = &prepared.subject.experiment;
+        let PairedArms { experiment, calibration, .. } = &prepared.subject;
+        let Experiment { arms: [a, b], design, .. } = experiment;
+        let metrics = reference_probe::with_slopes(experiment, calibration.as_ref());
         let are_started = a.start.is_some() && b.start.is_some();
         let arms = [shown(a, b, redactor), shown(b, a, redactor)];
-        Ok(Pairs { arms, design: design.clone(), metrics: metrics.clone(), are_started })
+        Ok(Pairs { arms, design: design.clone(), metrics, are_started })
     }
 
     fn resume(&mut self, subject: &PairedArms) {
@@ -254,6 +258,7 @@ impl Design for Pairs {
             shown: format!("arm {letter} of pair {pair}"),
             letter: letter.to_ascii_uppercase(),
             title,
+            probe: reference_probe::needed(&self.design, &self.metrics),
             rest: Duration::ZERO,
         })
     }
@@ -477,6 +482,7 @@ mod tests {
                 order: PairOrder::Ab,
                 values: vec![times, costs],
                 by_second: Vec::new(),
+                probe: Vec::new(),
                 others: Vec::new(),
                 costs: Vec::new(),
                 conditions: [Conditions::default(); 2],

@@ -10,7 +10,7 @@ use conduct::plan;
 use conduct::prepare::{Additions, PreparedRun, prepare};
 use conduct::recording::UnsealedRun;
 use conduct::run_file::RunFilePolicy;
-use conduct::run_request::{Progress, RunRequest};
+use conduct::run_request::{ProbeUse, Progress, RunRequest};
 use conduct::screen::note;
 use conduct::signals::Listener;
 use conduct::{offer, offer_together};
@@ -42,6 +42,8 @@ pub struct SlotPlan {
     pub letter: char,
     /// What is said before it.
     pub title: String,
+    /// Whether the reference probe runs beside its load.
+    pub probe: ProbeUse,
     /// The pause after it, of what runs already.
     pub rest: Duration,
 }
@@ -177,7 +179,7 @@ impl RunMaker<'_> {
 
     fn load(&self, plan: &SlotPlan) -> Result<MadeRun, NotBegun> {
         let file = self.file(plan);
-        let request = self.request(&file, self.progress);
+        let request = RunRequest { probe: plan.probe, ..self.request(&file, self.progress) };
         let prepared = prepared(plan, &request)?;
         self.sealed(offer(self.listener, prepared, &request)?)
     }

@@ -20,6 +20,8 @@ mod differences;
 mod futility;
 mod invalidating;
 mod noise;
+mod probe_rounds;
+mod reference_probe;
 mod signs;
 mod slot;
 #[cfg(test)]
@@ -45,6 +47,7 @@ pub use detectable::{KnownDeviation, UnclearableShare, pairs_in, unclearable_sha
 pub use differences::{Differences, NoDifferences};
 pub use futility::{Futility, futility};
 pub use noise::{RunBlocks, noise};
+pub use reference_probe::{FEWEST_PROBED_PAIRS, probe_gain};
 pub use slot::SlotValue;
 pub use stats::looks::FEWEST_PAIRS;
 pub use stats::{Looks, UnknownLooks};
@@ -62,6 +65,9 @@ pub struct JudgedPair {
     /// How B differs from A in each metric in the median of all seconds, of logarithms, where both ran at the same moment and it
     /// is a quantile of times. Empty: nothing is known of any.
     pub by_second: Vec<Option<f64>>,
+    /// How much slower the reference probe was in B's run than in A's in the seconds of each metric, as logarithms. Empty: nothing is
+    /// known of any.
+    pub probe: Vec<Option<f64>>,
     /// What is compared and decides nothing: names with values of A and B.
     pub others: Vec<(String, [f64; 2])>,
     /// In what its requests spent time, where that was observed.
@@ -131,6 +137,7 @@ pub fn judge_pair(
     let cuts = warm_up::cuts(sides)?;
     let [a, b] = sides.map(|side| slot::Slot::measure(side, &cuts, metrics));
     let (a, b) = (a?, b?);
+    let probe = reference_probe::changes([a.probe, b.probe]);
     let values = a.values.into_iter().zip(b.values).map(|(a, b)| [a, b]).collect();
     let others = a.others.into_iter().filter_map(|(name, a)| {
         let (_, b) = b.others.iter().find(|(other, _)| *other == name)?;
@@ -149,6 +156,7 @@ pub fn judge_pair(
         order,
         values,
         by_second,
+        probe,
         others: others.collect(),
         costs,
         conditions: [a.conditions, b.conditions],
@@ -171,9 +179,12 @@ pub fn judge_experiment(
     let values: Vec<Vec<[SlotValue; 2]>> = (0..rules.metrics.len()).map(of_metric).collect();
     let by_second: Vec<Option<Vec<f64>>> =
         (0..rules.metrics.len()).map(|at| by_second::of_pairs(pairs, at)).collect();
-    let mut metrics = answers::answers(&rules.without_bad_starts(), &values, &by_second);
+    let probe: Vec<Option<Vec<f64>>> =
+        (0..rules.metrics.len()).map(|at| reference_probe::of_pairs(pairs, at)).collect();
+    let mut metrics = answers::answers(&rules.without_bad_starts(), &values, &by_second, &probe);
     conditions::apply(pairs, &mut metrics, &mut findings);
     carry_over::apply(pairs, &mut metrics, &mut findings);
+    reference_probe::apply(rules.metrics, &mut metrics, &mut findings);
     together::apply(rules, pairs, &mut metrics, &mut findings, &end);
     verdict::refuse_times_beside_errors(rules, &mut metrics, &mut findings);
     metrics.extend(rules.bad_starts.map(|asked| bad_starts::answer(rules, asked, &values)));

@@ -32,6 +32,7 @@ mod rates;
 mod reading;
 #[cfg_attr(not(feature = "full"), path = "without_redis.rs")]
 mod redis;
+mod reference_probe;
 mod remote;
 mod tree;
 mod watch;
@@ -50,4 +51,5 @@ pub use process::{ProcessObserver, ProcessRef};
 pub use profiler::{Capture, Formats, ProfileSource, Profiler};
 pub use prometheus::prometheus;
 pub use redis::redis;
+pub use reference_probe::ReferenceProbe;
 pub use watch::Watch;

@@ -40,7 +40,8 @@ pub(crate) fn calibrate(arguments: &CalibrateArguments) -> CommandResult<u8> {
     let pair_takes = Duration::from_secs_f64(found.pair_s.max(1.0));
     let level = experiment.design.level / experiment.metrics.len().max(1) as f64;
     let visible = found.metrics.iter().map(|noise| {
-        let known = KnownDeviation { deviation: noise.deviation, pairs: found.pairs, scale: noise.scale };
+        let deviation = noise.deviation_of_pairs(true);
+        let known = KnownDeviation { deviation, pairs: found.pairs, scale: noise.scale };
         VisibleChanges {
             margin: margin_of(experiment, &noise.of),
             smallest: detectable::in_minutes(known, pair_takes, level),

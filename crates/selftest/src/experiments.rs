@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::json;
 use simulation::{
     BisectionKind, BisectionTally, ExperimentKind, ExperimentTally, Experiments, LivePairs, Promise,
-    RIGHT_AT_LEAST, Unusable, bisections, experiments, together,
+    RIGHT_AT_LEAST, Unusable, bisections, experiments, probed, together,
 };
 
 use crate::{capacities, diagnoses};
@@ -83,6 +83,11 @@ impl ExperimentTest {
             screen::note(format_args!("{number} of {}: {}", kinds.len(), kind.name));
             figures.push(of_kind(kind, &kind.run(many.count, many.seed)));
         }
+        screen::note("a machine whose speed wanders, with the reference probe and without");
+        figures.extend(probed().iter().map(|kind| {
+            let what = [kind.name.to_owned(), kind.description()];
+            figure(what, kind.promise, &kind.run(many))
+        }));
         let fewer = Experiments { count: many.count.div_ceil(FEWER), ..many };
         screen::note("both versions at the same moment, request by request");
         figures.extend(together().iter().map(|kind| {

@@ -13,7 +13,7 @@ pub(crate) const LEVEL: f64 = 0.005;
 /// Requests of a run.
 const REQUESTS: f64 = 24_000.0;
 /// The error of a time by its digits alone.
-const TIME_ERROR: f64 = 0.000_5;
+pub(crate) const TIME_ERROR: f64 = 0.000_5;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ExperimentKind {
@@ -80,7 +80,12 @@ pub struct ExperimentTally {
     pub pairs: u64,
 }
 
-const fn kind(name: &'static str, deviation: f64, effect: f64, promise: Promise) -> ExperimentKind {
+pub(crate) const fn kind(
+    name: &'static str,
+    deviation: f64,
+    effect: f64,
+    promise: Promise,
+) -> ExperimentKind {
     let (metrics, errors, shape) = (MOST_METRICS, 0.0005, Shape::Normal);
     let (effect, collapses) = (Effect::Known(effect), [0.0; 2]);
     ExperimentKind { name, metrics, deviation, effect, errors, collapses, shape, promise }
@@ -159,7 +164,7 @@ impl ExperimentKind {
         tally
     }
 
-    fn metrics(&self) -> Vec<GateMetric> {
+    pub(crate) fn metrics(&self) -> Vec<GateMetric> {
         let of = |text: &str| {
             let quantity = parse_quantity(text, &|_| true).expect("the text of a metric is a measure");
             GateMetric::new(text, text, quantity)
@@ -209,12 +214,12 @@ impl ExperimentKind {
     }
 
     /// The difference of two runs without a true change.
-    fn difference(&self, random: &mut Random) -> f64 {
+    pub(crate) fn difference(&self, random: &mut Random) -> f64 {
         self.deviation / 2_f64.sqrt() * (self.shape.draw(random) - self.shape.draw(random))
     }
 
     /// Another pair; returns the variance of its error rates by counting.
-    fn pair(&self, differences: &mut [Vec<f64>], effect: f64, random: &mut Random) -> f64 {
+    pub(crate) fn pair(&self, differences: &mut [Vec<f64>], effect: f64, random: &mut Random) -> f64 {
         let (errors, times) = differences.split_last_mut().expect("one metric is the error rate");
         for (metric, differences) in times.iter_mut().enumerate() {
             differences.push(match metric {

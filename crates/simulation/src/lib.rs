@@ -21,6 +21,7 @@ mod nominal_levels;
 mod question;
 mod random;
 mod recording;
+mod reference_probe;
 mod steady;
 mod target;
 mod together;
@@ -34,6 +35,7 @@ pub use diagnoses::{DiagnosisKind, DiagnosisTally, NamedCounts, diagnosis_kinds}
 pub use experiments::{ExperimentKind, ExperimentTally, Promise, experiments};
 pub use flipped::{Experiments, LivePairs, Unusable};
 pub use question::{GivenVerdict, Limits, Question, Tally, Truth};
+pub use reference_probe::{ProbedKind, probed};
 pub use together::{TogetherKind, together};
 
 /// Runs or series of one kind, and what is asked of each.

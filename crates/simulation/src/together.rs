@@ -203,6 +203,7 @@ impl TogetherKind {
             number,
             order: if number % 2 == 1 { PairOrder::Ab } else { PairOrder::Ba },
             values: vec![[p50_a, p50_b], [p95_a, p95_b], [cpu_a, cpu_b], [failed(), failed()]],
+            probe: Vec::new(),
             by_second: vec![by_second(0.5, SECONDS), by_second(0.95, SECONDS / 2), None, None],
             others: Vec::new(),
             costs: Vec::new(),

@@ -146,6 +146,27 @@ pub struct Design {
     /// Both arms at the same moment; none: they run in turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<Together>,
+    /// Whether runs in turn are corrected by the reference probe.
+    #[serde(default, skip_serializing_if = "Probe::is_auto")]
+    pub probe: Probe,
+}
+
+/// Whether differences are corrected by the reference probe, whose work is constant: by how fast the machine was in each run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Probe {
+    /// Where a calibration has shown that this lowers their deviation.
+    #[default]
+    Auto,
+    /// Processor time in any case.
+    On,
+    Off,
+}
+
+impl Probe {
+    fn is_auto(&self) -> bool {
+        *self == Probe::Auto
+    }
 }
 
 /// The share of B's starts that may be bad, which a mean over few pairs does not show.
@@ -185,6 +206,7 @@ impl Default for Design {
             bad_starts: None,
             profiles: None,
             together: None,
+            probe: Probe::Auto,
         }
     }
 }
@@ -205,6 +227,9 @@ pub struct GateMetric {
     pub margin: f64,
     /// Whether more is better.
     pub is_better_higher: bool,
+    /// How much of the reference probe's change its differences are corrected by; none: not at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe_slope: Option<f64>,
 }
 
 impl GateMetric {
@@ -215,6 +240,7 @@ impl GateMetric {
             source: source.to_owned(),
             margin: usual_margin(&quantity),
             is_better_higher: quantity.is_better_higher(),
+            probe_slope: None,
             quantity,
         }
     }

@@ -10,7 +10,7 @@ use judge::experiment::{
     KnownDeviation, Levels, Looks, Rulebook, Together, UnclearableShare, pairs_in, unclearable_shares,
 };
 use plans::Overrides;
-use workload::experiment::Experiment;
+use workload::experiment::{Experiment, Probe};
 
 use crate::slot::time_scale;
 
@@ -51,8 +51,8 @@ pub fn announce(experiment: &Experiment, calibration: Option<&Calibration>) {
             note(format_args!("  {}: not calibrated", metric.name));
             continue;
         };
-        let known =
-            KnownDeviation { deviation: noise.deviation, pairs: calibration.pairs, scale: noise.scale };
+        let deviation = noise.deviation_of_pairs(experiment.design.probe != Probe::Off);
+        let known = KnownDeviation { deviation, pairs: calibration.pairs, scale: noise.scale };
         let at = in_minutes(known, pair_takes, level).map(|change| shown(change, noise.scale));
         note(format_args!("  {}: {}", metric.name, at.join(", ")));
         warn(experiment, metric, known);

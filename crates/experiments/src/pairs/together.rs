@@ -8,7 +8,7 @@ use conduct::plan;
 use conduct::screen::note;
 use evidence::PairOrder;
 use plans::Overrides;
-use workload::experiment::{Arm, Experiment, Side, Timing, Together};
+use workload::experiment::{Arm, Experiment, Probe, Side, Timing, Together};
 use workload::observation::Observation;
 use workload::{Target, Workload};
 
@@ -19,6 +19,8 @@ pub(super) fn decide(experiment: &mut Experiment, workload: &Workload) -> Comman
     match (&experiment.design.together, experiment.timing) {
         (Some(together), _) => possible(experiment, together, workload).map_err(Failure::usage)?,
         (None, Timing::Given) => return Ok(()),
+        // Who asks for the probe asks for runs in turn: at the same moment both have the same machine.
+        (None, Timing::Usual) if experiment.design.probe == Probe::On => return Ok(()),
         (None, Timing::Usual) => {
             let together = Together::default();
             let is_started = experiment.arms.iter().all(|arm| arm.start.is_some());

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use conduct::failure::CommandResult;
 use conduct::plan;
+use conduct::run_request::ProbeUse;
 use evidence::capacity::{ProbeStage, shown_level};
 use plans::Overrides;
 use serde::{Deserialize, Serialize};
@@ -62,6 +63,7 @@ impl Probe<'_> {
                 shown_level(level, search.searched.unit()),
                 length.as_secs_f64()
             ),
+            probe: ProbeUse::None,
             rest: search.rest,
         })
     }

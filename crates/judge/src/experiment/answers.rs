@@ -1,6 +1,6 @@
 //! The answer to each metric in words and numbers, from the decision on it.
 
-use evidence::{BySecond, EffectScale, MetricAnswer, MetricVerdict};
+use evidence::{BySecond, EffectScale, MetricAnswer, MetricVerdict, ProbeCorrection};
 use stats::Paired;
 use workload::experiment::GateMetric;
 
@@ -8,6 +8,7 @@ use super::Rulebook;
 use super::decide::{Bounds, Compared, DecidingInterval, Decision, EQUIVALENCE_PAIRS, decisions, scale};
 use super::detectable::{KnownDeviation, POWER};
 use super::differences::{Differences, NoDifferences};
+use super::reference_probe;
 use super::slot::SlotValue;
 
 /// The probability with which bad starts that are as frequent as a report says would have been seen.
@@ -24,13 +25,20 @@ pub(super) fn answers(
     rules: &Rulebook<'_>,
     values: &[Vec<[SlotValue; 2]>],
     by_second: &[Option<Vec<f64>>],
+    probe: &[Option<Vec<f64>>],
 ) -> Vec<MetricAnswer> {
-    let differences: Vec<Result<Differences, NoDifferences>> = rules
+    let mut differences: Vec<Result<Differences, NoDifferences>> = rules
         .metrics
         .iter()
         .zip(values)
         .map(|(metric, pairs)| Differences::from_pairs(metric, pairs))
         .collect();
+    let corrections =
+        rules.metrics.iter().zip(probe).zip(&mut differences).map(|((metric, probe), found)| {
+            let (found, slope, probe) = (found.as_mut().ok()?, metric.probe_slope?, probe.clone()?);
+            Some(reference_probe::correct(found, slope, probe))
+        });
+    let corrections: Vec<Option<ProbeCorrection>> = corrections.collect();
     let compared = rules.metrics.iter().zip(&differences).map(|(metric, found)| {
         let Differences { values, without_lag, least, .. } = found.as_ref().ok()?;
         let without_lag = without_lag.as_deref();
@@ -49,11 +57,18 @@ pub(super) fn answers(
     let nominal = rules.looks.nominal(rules.levels.alarm / tests.max(1) as f64);
     let smallest = stats::smallest_effect(1.0, rules.looks.last(), nominal, POWER);
     let mut answers = Vec::new();
-    for ((index, differences), window) in differences.into_iter().enumerate().zip(decisions) {
+    for (((index, differences), window), correction) in
+        differences.into_iter().enumerate().zip(decisions).zip(corrections)
+    {
         let seconds = by_second.get(index).and_then(Option::as_ref).filter(|_| differences.is_ok());
         let seconds = seconds.and_then(|differences| Some((differences.as_slice(), of_seconds.next()?)));
         let of = MetricPairs { metric: &rules.metrics[index], values: &values[index], differences, smallest };
         let mut answer = answer(rules, of, window);
+        if let Some(correction) = correction {
+            let sentence = reference_probe::sentence(&correction);
+            answer.because = [answer.because, sentence.unwrap_or_default()].join(" ").trim_end().to_owned();
+            answer.probe = Some(correction);
+        }
         if let Some((differences, decision)) = seconds {
             add_seconds(&mut answer, differences, decision, rules, smallest);
         }
@@ -100,6 +115,7 @@ fn answer(rules: &Rulebook<'_>, of: MetricPairs<'_>, decision: Decision) -> Metr
             .map(|side| values.iter().filter(|pair| pair[side].known().is_err()).count() as u32),
         values: values.iter().map(|[a, b]| [a.known().ok(), b.known().ok()]).collect(),
         by_second: None,
+        probe: None,
     };
     let differences = match differences {
         Ok(differences) => differences,

@@ -57,6 +57,7 @@ pub(super) fn answer(rules: &Rulebook<'_>, asked: BadStarts, values: &[Vec<[Slot
         without_value: [0, 1].map(|side| starts.iter().filter(|start| start[side].is_none()).count() as u32),
         values: starts.iter().map(|start| start.map(known)).collect(),
         by_second: None,
+        probe: None,
     }
 }
 

@@ -62,13 +62,16 @@ fn is_shown_by(differences: &[f64], metric: &MetricAnswer) -> bool {
         .is_some_and(|alone| alone.p() < LEVEL && is_alike(alone.mean))
 }
 
-/// The differences of a metric, by pair; none where one has none.
+/// The differences of a metric, by pair, as they were corrected; none where one has none.
 pub(super) fn differences(metric: &MetricAnswer) -> Option<Vec<f64>> {
+    let corrected_by = |pair: usize| {
+        metric.probe.as_ref().map_or(0.0, |probe| probe.slope * probe.by_pair.get(pair).unwrap_or(&0.0))
+    };
     let difference = |[a, b]: &[Option<f64>; 2]| match metric.scale {
         evidence::EffectScale::Points => Some((*b)? - (*a)?),
         evidence::EffectScale::Relative => Some((*b)?.ln() - (*a)?.ln()),
     };
-    metric.values.iter().map(difference).collect()
+    metric.values.iter().enumerate().map(|(i, sides)| Some(difference(sides)? - corrected_by(i))).collect()
 }
 
 /// The margin on the scale of the differences.

@@ -181,6 +181,7 @@ mod tests {
             order: PairOrder::Ab,
             values: Vec::new(),
             by_second: Vec::new(),
+            probe: Vec::new(),
             others: Vec::new(),
             costs: costs(number),
             conditions: [Conditions::default(); 2],

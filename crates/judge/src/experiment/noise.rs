@@ -7,6 +7,7 @@ use super::JudgedPair;
 use super::blocks::MetricBlocks;
 use super::decide::scale;
 use super::differences::Differences;
+use super::reference_probe::{self, probe_gain};
 use super::slot::SlotValue;
 
 /// The parts of a run, by metric; none where they are too short.
@@ -23,7 +24,14 @@ pub fn noise(
             pairs.iter().filter_map(|pair| pair.values.get(at).cloned()).collect();
         let within: Vec<f64> =
             parts.iter().flatten().filter_map(|run| within_run(metric, &run[at])).collect();
-        one(metric, &values, stats::mean(&within))
+        let mut noise = one(metric, &values, stats::mean(&within))?;
+        let may_be_corrected = noise.scale == EffectScale::Relative;
+        let probe = reference_probe::of_pairs(pairs, at).filter(|_| may_be_corrected);
+        noise.probe = probe.and_then(|of_probe| {
+            let Differences { values, .. } = Differences::of_all(metric, &values).ok()?;
+            probe_gain(&values, &of_probe)
+        });
+        Ok(noise)
     };
     metrics.iter().enumerate().map(of).collect()
 }
@@ -53,6 +61,7 @@ fn one(metric: &GateMetric, values: &[[SlotValue; 2]], within: Option<f64>) -> R
         within_run: within.map(f64::sqrt),
         between_starts: within.map(|within| (of_run - within).max(0.0).sqrt()),
         between_pairs: stats::standard_deviation(&means).unwrap_or_default(),
+        probe: None,
     })
 }
 
@@ -94,6 +103,7 @@ mod tests {
             order: PairOrder::Ab,
             values: vec![sides.map(known)],
             by_second: Vec::new(),
+            probe: Vec::new(),
             others: Vec::new(),
             costs: Vec::new(),
             conditions: [Conditions::default(); 2],

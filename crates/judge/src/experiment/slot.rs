@@ -9,6 +9,7 @@ use workload::experiment::GateMetric;
 use workload::{Comparison, CostKind, Filter, Measure, Objective, Quantity, Statistic, Workload};
 
 use super::conditions::Conditions;
+use super::probe_rounds::{ENOUGH_COVERAGE, round_times};
 use super::warm_up::Cuts;
 use crate::compare::Side;
 use crate::measure::{self, MeasureSource, Readings, Value};
@@ -19,8 +20,6 @@ const TIME_ERROR: f64 = 0.000_5;
 const OTHER_ERROR: f64 = 0.000_1;
 /// How many failures of a run count as one, where no failure shows how they cluster.
 const CLUSTERED: f64 = 10.0;
-/// Below this covered share of a phase there is no cost per request.
-const ENOUGH_COVERAGE: f64 = 0.9;
 /// The time that statements of a database take, in seconds a second.
 const STATEMENT_TIME: &str = "pg_statement_busy";
 /// Series of single statements.
@@ -77,6 +76,8 @@ impl SlotValue {
 /// Everything of one run that is compared.
 pub(super) struct Slot {
     pub(super) values: Vec<SlotValue>,
+    /// The processor time of a round of the reference probe in the seconds of each metric.
+    pub(super) probe: Vec<Option<f64>>,
     pub(super) others: Vec<(String, f64)>,
     /// Milliseconds of a request in each statement, by its text.
     pub(super) statements: BTreeMap<String, f64>,
@@ -90,6 +91,7 @@ impl Slot {
         let source = readings.source();
         Ok(Slot {
             values: values(&source, metrics)?,
+            probe: round_times(&source, metrics)?,
             others: others(&source)?,
             statements: statements(&source)?,
             conditions: Conditions::read(side, &readings.figures)?,

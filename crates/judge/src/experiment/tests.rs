@@ -34,6 +34,7 @@ pub(super) fn pairs(values: Vec<Vec<[SlotValue; 2]>>) -> Vec<JudgedPair> {
         order: if number % 2 == 1 { PairOrder::Ab } else { PairOrder::Ba },
         values,
         by_second: Vec::new(),
+        probe: Vec::new(),
         others: Vec::new(),
         costs: Vec::new(),
         conditions: [Conditions::default(); 2],

@@ -15,4 +15,5 @@ mod process;
 mod profiles;
 mod prometheus;
 mod redis;
+mod reference_probe;
 mod watch;

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::objectives::KnownNames;
 use super::section::{Item, Section};
 use super::{Overrides, PlanErrors, check_version, load, parsed, slot_profiles};
-use workload::experiment::{Arm, BadStarts, Design, Experiment, GateMetric, MOST_METRICS, Timing};
+use workload::experiment::{Arm, BadStarts, Design, Experiment, GateMetric, MOST_METRICS, Probe, Timing};
 use workload::files::Files;
 use workload::model::Workload;
 use workload::objective::{self, Measure, Quantity, Statistic};
@@ -215,9 +215,33 @@ fn design(root: &Section<'_>, given: &ExperimentOverrides<'_>) -> (Design, Timin
         bad_starts: None,
         profiles: None,
         together,
+        probe: section.get("probe").and_then(|item| probe(&item)).unwrap_or(usual.probe),
     };
+    if let Some(item) = section.get("probe")
+        && design.probe == Probe::On
+        && design.together.is_some()
+    {
+        item.wrong(
+            "`probe = \"on\"` is for arms that run in turn: at the same moment both have the same machine; use one of them",
+        );
+    }
     section.finish();
     (design, timing)
+}
+
+fn probe(item: &Item<'_>) -> Option<Probe> {
+    match item.text()? {
+        "auto" => Some(Probe::Auto),
+        "on" => Some(Probe::On),
+        "off" => Some(Probe::Off),
+        _ => {
+            item.wrong(
+                "`probe` takes `\"auto\"`: the reference probe corrects what a calibration has shown it to help; `\"on\"`: processor \
+                 time in any case; or `\"off\"`",
+            );
+            None
+        }
+    }
 }
 
 /// The chance of a false alarm.

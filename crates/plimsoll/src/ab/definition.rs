@@ -9,7 +9,7 @@ use conduct::file_kind::{self, FileKind};
 use conduct::plan::Disk;
 use judge::experiment::Looks;
 use plans::{ArmsAsked, ExperimentOverrides, Overrides, load, load_experiment, metrics_for};
-use workload::experiment::{Arm, Design, Experiment, GateMetric, Timing, Together};
+use workload::experiment::{Arm, Design, Experiment, GateMetric, Probe, Timing, Together};
 use workload::{SharedLoad, Workload};
 
 use super::urls::{USUAL_RATE, Urls};
@@ -106,6 +106,9 @@ pub(crate) fn of_calibration(arguments: &CalibrateArguments) -> CommandResult<Ex
     experiment.timing = Timing::Given;
     let design = &mut experiment.design;
     design.together = None;
+    if design.probe == Probe::Auto {
+        design.probe = Probe::On;
+    }
     design.slot = slot.or(design.slot);
     design.seed = seed.unwrap_or(design.seed);
     design.looks = vec![*pairs];

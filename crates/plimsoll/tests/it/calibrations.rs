@@ -65,6 +65,72 @@ fn a_calibration_is_kept_and_says_what_an_experiment_can_see_before_it_begins() 
 }
 
 #[test]
+fn a_calibration_says_whether_the_reference_probe_is_used_and_an_experiment_does_as_it_says() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let folder = experiment([target.addr(); 2], "p50 = \"p50(get)\"");
+    let calibrated = folder.plimsoll(&[
+        "calibrate",
+        "ex.toml",
+        "--pairs",
+        "8",
+        "-o",
+        "a.ab",
+        "--json",
+        "noise.json",
+        "--calibration",
+        "kept.json",
+        "--quiet",
+    ]);
+    calibrated
+        .exits_with(0)
+        .stdout_contains(&["Standard deviation with the reference probe", "of that without"]);
+    let mut noise = folder.json("noise.json");
+    let gain = noise["metrics"][0]["probe"].clone();
+    assert!(
+        gain["deviation"].as_f64().unwrap() > 0.0 && gain["ratio_limit"].as_f64().unwrap() > 0.0,
+        "{gain}"
+    );
+    let exported = folder.plimsoll(&["export", "a.ab/pair-01-a.plimsoll", "--csv", "csv"]);
+    exported.exits_with(0);
+    assert!(folder.read("csv/series.csv").contains("host_probe"));
+
+    // What it would say of a host on which the probe helps.
+    noise["metrics"][0]["probe"]["is_enough"] = Value::Bool(true);
+    noise["metrics"][0]["probe"]["slope"] = 0.75.into();
+    folder.write("kept.json", noise.to_string());
+    let text = folder.read("ex.toml").replace("budget = \"5s\"", "budget = \"10m\"");
+    folder.write("ex.toml", text.clone());
+    let arguments =
+        ["ab", "ex.toml", "--calibration", "kept.json", "-o", "b.ab", "--json", "b.json", "--quiet"];
+    folder.plimsoll(&arguments).stderr_contains(&["the reference probe corrects p50 by 0.75 of its change"]);
+    let metric = folder.json("b.json")["judgement"]["metrics"][0].clone();
+    let (probe, values) = (&metric["probe"], metric["values"].as_array().unwrap());
+    let by_pair: Vec<f64> =
+        probe["by_pair"].as_array().unwrap().iter().map(|p| p.as_f64().unwrap()).collect();
+    let corrected = values
+        .iter()
+        .zip(&by_pair)
+        .map(|(sides, probe)| (sides[1].as_f64().unwrap() / sides[0].as_f64().unwrap()).ln() - 0.75 * probe);
+    let mean = corrected.sum::<f64>() / 5.0;
+    assert!((metric["effect"].as_f64().unwrap() - mean.exp_m1()).abs() < 1e-9, "{metric}");
+
+    folder.write("ex.toml", text.replace("looks = [5]", "looks = [5]\nprobe = \"off\""));
+    let off = folder.plimsoll(&[
+        "ab",
+        "ex.toml",
+        "--calibration",
+        "kept.json",
+        "-o",
+        "c.ab",
+        "--json",
+        "c.json",
+        "--quiet",
+    ]);
+    assert!(!off.stderr.contains("reference probe"));
+    assert_eq!(folder.json("c.json")["judgement"]["metrics"][0]["probe"], Value::Null);
+}
+
+#[test]
 fn a_plan_is_calibrated_with_the_command_that_starts_its_targets() {
     let refused = refusal();
     let folder = TestFolder::new(&closed(refused.addr(), 1));

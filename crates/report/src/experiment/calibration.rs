@@ -41,6 +41,10 @@ impl Reported for CalibrationSummary<'_> {
             found.pairs, self.error
         );
         let noise = vec![Block::Table(noise(&found.metrics)), Block::text(ParagraphKind::Plain, error)];
+        let probed = Block::text(ParagraphKind::Plain, use_of_probe(&found.metrics));
+        let probed = probe(&found.metrics).map(|table| vec![Block::Table(table), probed]);
+        let probed =
+            probed.map(|blocks| Section::new("probe", "Standard deviation with the reference probe", blocks));
         let warnings = self.invisible().chain(self.uncalibrated());
         let warnings = warnings.map(|text| Block::text(ParagraphKind::Notice, text));
         let smallest = std::iter::once(Block::Table(smallest(self))).chain(warnings);
@@ -59,13 +63,17 @@ impl Reported for CalibrationSummary<'_> {
                 case: "calibration",
             },
             facts: vec![Paragraph::new(ParagraphKind::Basis, host(found))],
-            sections: vec![
-                Section::unheaded("noise", "How much runs differ", noise),
-                Section {
+            sections: [
+                Some(Section::unheaded("noise", "How much runs differ", noise)),
+                probed,
+                Some(Section {
                     note: "at the limit of each deviation".to_owned(),
                     ..Section::new("smallest", "Smallest change that is found with 95 %", smallest.collect())
-                },
-            ],
+                }),
+            ]
+            .into_iter()
+            .flatten()
+            .collect(),
             properties: vec![("pairs", found.pairs.to_string())],
             footer: "Made by Plimsoll from pairs of A against A.",
             ..Document::default()
@@ -130,6 +138,34 @@ fn noise(metrics: &[MetricNoise]) -> Table {
         Row::new(&metric.name, cells)
     };
     Table::new("standard deviation", heads, metrics.iter().map(row))
+}
+
+/// What the reference probe takes out of the deviations; none where nothing is known of it.
+fn probe(metrics: &[MetricNoise]) -> Option<Table> {
+    let heads = [("without", 1), ("with", 0), ("at most", 2), ("used", 3)];
+    let row = |metric: &MetricNoise| {
+        let gain = metric.probe?;
+        let cells = [
+            percent(metric.deviation, metric.scale),
+            percent(gain.deviation, metric.scale),
+            format!("× {:.2}", gain.ratio_limit),
+            if gain.is_enough { "yes" } else { "no" }.to_owned(),
+        ];
+        Some(Row::new(&metric.name, cells))
+    };
+    let rows: Vec<Row> = metrics.iter().filter_map(row).collect();
+    (!rows.is_empty()).then(|| Table::new("metric", heads, rows))
+}
+
+fn use_of_probe(metrics: &[MetricNoise]) -> String {
+    let is_used = metrics.iter().any(|metric| metric.probe.is_some_and(|gain| gain.is_enough));
+    let answer = match is_used {
+        true => "It earns its place: `plimsoll ab` corrects the metrics of which it is used.",
+        false => "It does not earn its place, and `plimsoll ab` does not use it.",
+    };
+    format!(
+        "{answer} It is used where the upper limit (80 %) of the deviation with it is below × 0.90 of that without."
+    )
 }
 
 fn smallest(summary: &CalibrationSummary<'_>) -> Table {

@@ -20,16 +20,20 @@ const TICKS: f64 = 4.0;
 /// Numbers of pairs that are written below the axis.
 const LABELS: usize = 10;
 
-/// The change of each pair, on the metric's scale; none where a side has no value.
+/// The change of each pair, on the metric's scale and as it was corrected; none where a side has no value.
 pub(super) fn changes(metric: &MetricAnswer) -> Vec<Option<f64>> {
-    let change = |[a, b]: &[Option<f64>; 2]| {
+    let of_machine = |pair: usize| {
+        let corrected = metric.probe.as_ref();
+        corrected.map_or(1.0, |probe| (probe.slope * probe.by_pair.get(pair).unwrap_or(&0.0)).exp())
+    };
+    let change = |(pair, [a, b]): (usize, &[Option<f64>; 2])| {
         let (a, b) = ((*a)?, (*b)?);
         match metric.scale {
             EffectScale::Points => Some(b - a),
-            EffectScale::Relative => (a > 0.0).then(|| b / a - 1.0),
+            EffectScale::Relative => (a > 0.0).then(|| b / a / of_machine(pair) - 1.0),
         }
     };
-    metric.values.iter().map(change).collect()
+    metric.values.iter().enumerate().map(change).collect()
 }
 
 /// The axis of changes, which contains no change.

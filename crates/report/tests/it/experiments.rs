@@ -34,6 +34,7 @@ fn metric(name: &str, verdict: MetricVerdict) -> MetricAnswer {
         without_value: [0; 2],
         values: vec![[Some(10.0), Some(11.0)], [Some(10.0), None], [Some(10.0), Some(11.2)]],
         by_second: None,
+        probe: None,
     }
 }
 

@@ -119,6 +119,8 @@ fn what_cannot_run_at_the_same_moment_is_refused_before_anything_is_sent() {
     refused(&closed_loop, "needs a plan whose scenarios all have a rate");
     for (asked, message) in [
         ("together = \"yes\"", "`together` takes `\"requests\"`"),
+        ("probe = \"yes\"", "`probe` takes `\"auto\"`"),
+        ("together = \"requests\"\nprobe = \"on\"", "`probe = \"on\"` is for arms that run in turn"),
         ("share = \"third\"", "`share` takes `\"half\"`"),
         ("[sides.one]\ncpus = \"0\"\n[sides.two]", "both sides have as many `cpus`, or none"),
         ("[sides.one]\ncpus = \"x\"\n[sides.two]", "`x` is not a list of processors such as"),
