@@ -112,7 +112,7 @@ fn judgement(facts: &facts::Facts<'_>) -> Judgement {
     for finding in &mut findings {
         finding.affects = effects::of(facts, finding);
     }
-    let findings = rules::joined(facts, findings);
+    let findings = rules::too_few_tail_samples::without_superseded(rules::joined(facts, findings));
     let claims = claims::of(facts, &findings);
     verdict::judgement(facts, claims, findings)
 }

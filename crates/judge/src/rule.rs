@@ -10,6 +10,10 @@ use crate::pair::Pair;
 /// Rules on a single run that leave nothing of a load: what it offered or counted is not what was asked for.
 pub(crate) const MAKE_UNUSABLE: [RuleId; 4] = [RuleId::A1, RuleId::L1, RuleId::L5, RuleId::L6];
 
+/// What to do where arrivals were dropped at the VU limit.
+pub(crate) const RAISE_VU_LIMIT: &str =
+    "Raise the VU limit (`maxVUs` of a script, `max_vus` of a plan, `-c` of a command)";
+
 /// Which claims most rules of pairs affect, in words.
 pub(crate) const DIFFERENCES: &str =
     "only comparisons: differences between runs, in the phase, scenario and endpoint of the finding";

@@ -41,7 +41,7 @@ mod sent_again;
 mod single_run;
 mod state_not_reset;
 mod survivors_only;
-mod too_few_tail_samples;
+pub(crate) mod too_few_tail_samples;
 mod waited_for_connection;
 mod warm_up_included;
 mod worker_clock;

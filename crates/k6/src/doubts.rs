@@ -8,8 +8,11 @@ use workload::model::Executor;
 use workload::nearest::nearest;
 
 use crate::LoadedScript;
-use crate::options::thresholds::{Expression, MetricThresholds, Operator, Threshold};
-use crate::options::{ScenarioShape, TrendStatistic};
+use crate::options::thresholds::{Aggregation, Expression, MetricThresholds, Operator, Threshold};
+use crate::options::{DEFAULT_SYSTEM_TAGS, ScenarioShape, TrendStatistic};
+
+/// As requests have them.
+const METHODS: [&str; 7] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
 
 /// Before the name of each group, of groups within groups too.
 const GROUP: &str = "::";
@@ -17,13 +20,16 @@ const GROUP: &str = "::";
 /// One sentence for each thing, in the order of thresholds, statistics and scenarios. `texts` are those of the script's modules.
 pub fn doubts(loaded: &LoadedScript, texts: &[String]) -> Vec<String> {
     let options = &loaded.options.options;
-    let script = ScriptText { texts, thresholds: &loaded.thresholds };
+    let tags = options.tags.iter().flatten().map(|(name, _)| name.as_str()).collect();
+    let script = ScriptText { texts, thresholds: &loaded.thresholds, tags };
     let scenarios: Vec<&str> = loaded.options.scenarios.iter().map(|of| of.name.as_str()).collect();
     let mut doubts = Vec::new();
     for of in &loaded.thresholds {
         let empty =
             of.selector.tags.iter().find_map(|(tag, value)| without_values(&script, &scenarios, tag, value));
         doubts.extend(empty.map(|why| format!("threshold `{}` has no values: {why}", of.source)));
+        let reversed = of.thresholds.iter().filter_map(|one| reversed(&of.selector.name, one));
+        doubts.extend(reversed.map(|why| format!("threshold `{}`: {why}", of.source)));
         let always = of.thresholds.iter().filter_map(|one| Some((&one.source, always(of.kind, one)?)));
         doubts.extend(always.map(|(text, why)| format!("threshold `{}`: `{text}` {why}", of.source)));
     }
@@ -36,6 +42,8 @@ pub fn doubts(loaded: &LoadedScript, texts: &[String]) -> Vec<String> {
 struct ScriptText<'a> {
     texts: &'a [String],
     thresholds: &'a [MetricThresholds],
+    /// Tags that options set for all.
+    tags: BTreeSet<&'a str>,
 }
 
 impl ScriptText<'_> {
@@ -89,14 +97,51 @@ fn without_values(script: &ScriptText<'_>, scenarios: &[&str], tag: &str, value:
             let known = nearest(value, scenarios.iter().copied()).map(str::to_owned);
             Some(format!("no scenario is called `{value}`{}", meant(known)))
         }
-        "method" if value != value.to_uppercase() => {
-            Some(format!("methods are in capitals: write `method:{}`", value.to_uppercase()))
+        "method" if !METHODS.contains(&value) => {
+            let known = nearest(&value.to_uppercase(), METHODS).map(str::to_owned);
+            Some(format!("there is no method `{value}`{}", meant(known)))
+        }
+        "status" if !value.chars().all(|c| c.is_ascii_digit()) => {
+            Some(format!("a status is a number such as 200, not `{value}`"))
         }
         "expected_response" if !["true", "false"].contains(&value) => {
             Some("`expected_response` is `true` or `false`".to_owned())
         }
         "name" if !value.contains("://") && !script.says(value) => {
             Some(format!("the script calls no request `{value}`"))
+        }
+        "check" if !script.says(value) => Some(format!("the script has no check `{value}`")),
+        _ if DEFAULT_SYSTEM_TAGS.contains(&tag) || script.tags.contains(tag) || script.says(tag) => None,
+        _ => Some(format!("the script sets no tag `{tag}`")),
+    }
+}
+
+/// What is said of a threshold that is probably meant otherwise.
+fn reversed(metric: &str, threshold: &Threshold) -> Option<String> {
+    let Expression { aggregation, operator, bound } = threshold.expression;
+    let text = &threshold.source;
+    if let Aggregation::Percentile(percent) = aggregation
+        && percent > 0.0
+        && percent <= 1.0
+    {
+        return Some(format!(
+            "`p({percent})` is the {percent}th of a hundred: write `p({})`",
+            percent * 100.0
+        ));
+    }
+    let is_below = matches!(operator, Operator::Less | Operator::LessOrEqual);
+    let is_above = matches!(operator, Operator::Greater | Operator::GreaterOrEqual);
+    let is_of_times = !matches!(aggregation, Aggregation::Count | Aggregation::Rate)
+        && (metric.starts_with("http_req_") || ["iteration_duration", "grpc_req_duration"].contains(&metric));
+    match metric {
+        "http_req_failed" if is_above => Some(format!("`{text}` requires failures")),
+        "http_req_failed" if operator == Operator::Less && bound == 1.0 => {
+            Some(format!("`{text}` holds unless every request fails"))
+        }
+        "checks" if is_below && bound > 0.0 => Some(format!("`{text}` requires checks that fail")),
+        _ if is_of_times && is_above => Some(format!("`{text}` requires slow requests")),
+        _ if is_of_times && is_below && bound > 0.0 && bound < 1.0 => {
+            Some(format!("`{text}` is below a millisecond: times are in milliseconds"))
         }
         _ => None,
     }
@@ -194,7 +239,7 @@ mod tests {
             ("http_req_duration{name:cart}", "p(95)<200"),
         ]);
         let texts = [TEXT.to_owned()];
-        let script = ScriptText { texts: &texts, thresholds: &thresholds };
+        let script = ScriptText { texts: &texts, thresholds: &thresholds, tags: BTreeSet::new() };
         let without = |tag, value| without_values(&script, &["browse"], tag, value);
         assert_eq!(
             without("group", "getData").unwrap(),
@@ -207,14 +252,14 @@ mod tests {
         );
         assert_eq!(without("name", "cart").unwrap(), "the script calls no request `cart`");
         assert_eq!(without("name", "basket"), None);
-        assert_eq!(without("method", "get").unwrap(), "methods are in capitals: write `method:GET`");
+        assert_eq!(without("method", "get").unwrap(), "there is no method `get`; did you mean `GET`?");
         assert_eq!(without("status", "200"), None);
     }
 
     #[test]
     fn a_group_whose_name_is_computed_may_be_any() {
         let texts = ["group(`step ${n}`, () => {}); group('a', f); regroup(x)".to_owned()];
-        let script = ScriptText { texts: &texts, thresholds: &[] };
+        let script = ScriptText { texts: &texts, thresholds: &[], tags: BTreeSet::new() };
         assert_eq!(without_values(&script, &[], "group", "::zzz"), None);
     }
 
@@ -233,9 +278,39 @@ mod tests {
     }
 
     #[test]
+    fn thresholds_that_are_probably_meant_otherwise() {
+        let doubt = |metric, text| {
+            let of = thresholds(&[(metric, text)]).remove(0);
+            reversed(metric, &of.thresholds[0])
+        };
+        for (metric, text, said) in [
+            ("http_req_duration", "p(0.95)<500", "`p(0.95)` is the 0.95th of a hundred: write `p(95)`"),
+            ("http_req_duration", "p(95)>500", "`p(95)>500` requires slow requests"),
+            (
+                "http_req_duration",
+                "p(95)<0.5",
+                "`p(95)<0.5` is below a millisecond: times are in milliseconds",
+            ),
+            ("http_req_failed", "rate>0.01", "`rate>0.01` requires failures"),
+            ("http_req_failed", "rate<1", "`rate<1` holds unless every request fails"),
+            ("checks", "rate<0.95", "`rate<0.95` requires checks that fail"),
+        ] {
+            assert_eq!(doubt(metric, text).as_deref(), Some(said));
+        }
+        for (metric, text) in [
+            ("http_req_duration", "p(95)<500"),
+            ("http_req_failed", "rate<0.01"),
+            ("checks", "rate>0.95"),
+            ("http_reqs", "count>100"),
+        ] {
+            assert_eq!(doubt(metric, text), None, "{metric} {text}");
+        }
+    }
+
+    #[test]
     fn a_statistic_that_is_read_must_be_computed() {
         let texts = [TEXT.to_owned()];
-        let script = ScriptText { texts: &texts, thresholds: &[] };
+        let script = ScriptText { texts: &texts, thresholds: &[], tags: BTreeSet::new() };
         let missing = not_computed(&script, &TrendStatistic::defaults());
         assert_eq!(missing.len(), 1);
         assert!(

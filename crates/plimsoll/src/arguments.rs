@@ -74,6 +74,8 @@ pub(crate) use new::NewArguments;
 pub(crate) use parse::{is_script, parse};
 pub(crate) use profile::{ProfileArguments, SortBy};
 pub(crate) use reports::{OnInconclusive, OutputArguments, ReportFileArguments, VerdictOutputArguments};
+#[cfg(feature = "scripts")]
+pub(crate) use script::LogArguments;
 pub(crate) use script::ScriptArguments;
 #[cfg(feature = "scripts")]
 pub(crate) use script_manifest::ScriptManifestArguments;
@@ -497,6 +499,6 @@ fn pair(text: &str) -> Result<(String, String), String> {
 fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
-        _ => Err("expected a number above 0, such as 2 for twice as much".to_owned()),
+        _ => Err("expected a number above 0, such as 2 for twice as much or 0.1 for a tenth".to_owned()),
     }
 }

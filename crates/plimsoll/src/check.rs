@@ -11,8 +11,8 @@ use workload::offer::{offer, think_paces};
 use workload::{Flow, Schedule, Workload};
 
 use crate::arguments::CheckArguments;
-use crate::literal_values;
 use crate::too_few::{self, duration};
+use crate::{literal_values, login_rows};
 
 pub(crate) fn check(arguments: &CheckArguments) -> CommandResult<u8> {
     let plan = plan::resolve(&arguments.plan, &arguments.overrides.overrides())?;
@@ -32,7 +32,9 @@ pub(crate) fn check(arguments: &CheckArguments) -> CommandResult<u8> {
             "calls of `{target}` are not checked: it has no `proto`, and is described by server reflection when a run begins"
         ));
     }
-    for warning in literal_values::warnings(&plan.workload) {
+    for warning in
+        literal_values::warnings(&plan.workload).into_iter().chain(login_rows::warnings(&plan.workload))
+    {
         text.line("").line(warning);
     }
     ports::add_ports(&mut text, &plan.workload);

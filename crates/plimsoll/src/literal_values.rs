@@ -25,7 +25,7 @@ pub(crate) fn warnings(workload: &Workload) -> Vec<String> {
 }
 
 /// What a step sends, with what it is called.
-fn places(step: &Step) -> Vec<(String, &Template)> {
+pub(crate) fn places(step: &Step) -> Vec<(String, &Template)> {
     let headers = step.request.headers().iter();
     let mut places: Vec<_> =
         headers.map(|(name, value)| (format!("the header `{}`", visible(name)), value)).collect();

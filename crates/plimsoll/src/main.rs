@@ -28,6 +28,7 @@ mod leaks;
 #[cfg(not(feature = "full"))]
 mod lean;
 mod literal_values;
+mod login_rows;
 #[cfg(feature = "full")]
 mod man;
 mod monitor;
@@ -131,6 +132,12 @@ fn reports_of_run(verb: &Verb) -> Option<(String, ReportFileArguments)> {
         Verb::Script(of) => (stem(&of.script), &of.outputs),
         Verb::Http(of) => ("http".to_owned(), &of.keep.options.outputs),
         Verb::Grpc(of) => ("grpc".to_owned(), &of.keep.options.outputs),
+        Verb::Ab(of) => {
+            return Some((
+                of.file.as_deref().map_or_else(|| "ab".to_owned(), stem),
+                of.session.outputs.files.clone(),
+            ));
+        }
         _ => return None,
     };
     Some((name, outputs.reports.files.clone()))

@@ -17,8 +17,8 @@ use engine::DryRun;
 use workload::LoadedPlan;
 
 use crate::arguments::{OutputArguments, RunArguments, RunOptionArguments};
-use crate::literal_values;
 use crate::outputs::{self, PreopenedReports};
+use crate::{literal_values, login_rows};
 
 pub(crate) fn run(arguments: &RunArguments) -> CommandResult<u8> {
     let listener = Listener::start()?;
@@ -75,6 +75,7 @@ pub(crate) fn conduct_plan(
 ) -> CommandResult<u8> {
     let ResolvedRun { plan, workers } = resolved;
     literal_values::warnings(&plan.workload).into_iter().for_each(screen::note);
+    login_rows::warnings(&plan.workload).for_each(screen::note);
     if options.once {
         return once::once(&prepare(plan, request)?.dry_run);
     }

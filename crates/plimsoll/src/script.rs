@@ -8,6 +8,8 @@ mod for_pods;
 mod inputs;
 mod loading;
 mod log;
+mod log_line;
+mod log_output;
 mod outcome;
 mod policy;
 mod served;
@@ -43,6 +45,7 @@ use command_line::{accept, refused};
 pub(crate) use for_pods::{ScriptForPods, read as read_for_pods};
 use loading::{behaviour, here, load, plan};
 use log::{DebugLines, ScriptLog};
+use log_output::LogOutput;
 pub(crate) use served::served;
 use values::readers;
 
@@ -60,7 +63,7 @@ pub(crate) fn script(mut arguments: ScriptArguments) -> CommandResult<u8> {
         return check::check(&arguments);
     }
     let listener = Listener::ending_with(outcome::SIGNALLED)?;
-    let log = ScriptLog::start(debug_lines(&arguments))?;
+    let log = ScriptLog::start(debug_lines(&arguments), LogOutput::of(&arguments.log)?)?;
     let Resolved { loaded, workers } = resolve(&arguments, &log.sink())?; // 1
     show_header(&arguments, &loaded)?;
     let plan = plan(&loaded)?;

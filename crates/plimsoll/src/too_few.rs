@@ -45,7 +45,7 @@ pub(crate) fn reversed(workload: &Workload) -> impl Iterator<Item = String> {
 
 /// Why an objective is not decided, or cannot pass; a violation shows with fewer.
 fn warning(objective: &ExpectedObservations) -> String {
-    let (expected, least) = (objective.expected.unwrap_or(0), objective.least.unwrap_or(0));
+    let expected = objective.expected.unwrap_or(0);
     let needed = number::count(objective.needed.unwrap_or(0));
     let most = if objective.is_at_most { "at most " } else { "" };
     let count = format!("{most}{}", number::count(expected));
@@ -53,11 +53,10 @@ fn warning(objective: &ExpectedObservations) -> String {
         (Some(_), _) if objective.is_at_most => "plan more virtual users, or a longer run".to_owned(),
         (Some(time), _) => format!("plan {} at this rate, or a higher rate", duration(time)),
         (None, 0) => "none of the plan's steps makes any: check its endpoint, scenario and phase".to_owned(),
-        (None, _) => "plan more iterations".to_owned(),
+        (None, _) => "plan more iterations (`-n` of a command)".to_owned(),
     };
-    let result = if expected < least { "will stay undecided" } else { "cannot pass" };
     format!(
-        "{result}: it gets {count} requests, and a pass needs at least {needed}, even if none misses its bound; {longer}"
+        "cannot pass: it gets {count} requests, and a pass needs at least {needed}, even if none misses its bound; {longer}"
     )
 }
 

@@ -302,11 +302,11 @@ fn response_time(canvas: &Canvas, line: &EndpointTimeline) -> Chart {
     }
 }
 
-/// When stalls of the generator disturbed many requests, as intervals of run time.
+/// When the generator was stalled for much of the time, as intervals of run time.
 fn stalls(timeline: &Timeline) -> Vec<(f64, f64)> {
     let bin_s = f64::from(timeline.bin_s);
     let mut stalls: Vec<(f64, f64)> = Vec::new();
-    for (bin, _) in timeline.disturbed.iter().enumerate().filter(|(_, is_disturbed)| **is_disturbed) {
+    for (bin, _) in timeline.stalled.iter().enumerate().filter(|(_, is_stalled)| **is_stalled) {
         let (from, to) = (bin as f64 * bin_s, ((bin + 1) as f64 * bin_s).min(f64::from(timeline.seconds)));
         match stalls.last_mut().filter(|(_, end)| *end >= from) {
             Some((_, end)) => *end = to,

@@ -147,7 +147,13 @@ impl Document {
             case: "run",
             ..VerdictBlock::default()
         };
-        Document { name: name.to_owned(), title: name.to_owned(), verdict, ..Document::default() }
+        Document {
+            name: name.to_owned(),
+            title: name.to_owned(),
+            subject: Some(name.to_owned()),
+            verdict,
+            ..Document::default()
+        }
     }
 }
 

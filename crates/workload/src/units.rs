@@ -70,7 +70,7 @@ fn is_negative(text: &str) -> bool {
 /// A message, if the text is not a rate or above the highest rate of a schedule.
 pub fn rate(text: &str) -> Result<f64, String> {
     let malformed = || match is_negative(text) {
-        true => format!("`{text}` is not a rate: it is below 0"),
+        true => format!("`{text}` is not a rate: it is below 0; write one such as `300/s`"),
         false => {
             format!("`{text}` is not a rate; write a number and a unit of time, such as `300/s` or `20/min`")
         }

@@ -6,6 +6,7 @@ use workload::{Comparison, Measure, MetricMeasure, MetricStatistic};
 
 use crate::facts::MeasuredObjective;
 use crate::measure::{RateMeasurement, ShareMeasurement, WrongSide};
+use crate::rule::RAISE_VU_LIMIT;
 use crate::shares::ShareAnswer;
 use figures::number::brief;
 
@@ -240,8 +241,8 @@ pub(super) fn of_generator(share: &ShareMeasurement) -> Option<String> {
         .collect();
     let others = if causes.is_empty() { "the rest".to_owned() } else { causes.join(", ") };
     Some(format!(
-        "No valid result: by the requests that were observed it is {observed}, and those of which the target's own time \
-         is not known could reverse that ({others}). {}",
+        "No valid result: as observed it is {observed}, but requests that the generator may have slowed down, made fail or \
+         never sent could reverse that ({others}). {}",
         next_of_generator(share)?
     ))
 }
@@ -253,9 +254,7 @@ pub(crate) fn next_of_generator(share: &ShareMeasurement) -> Option<String> {
     }
     let largest = share.widened_by.iter().max_by_key(|widening| widening.arrivals);
     let next = match largest.map(|widening| widening.cause) {
-        Some(WideningCause::DroppedCap) => {
-            "Raise the VU limit (`maxVUs` of a script, `max_vus` of a plan, `-c` of a command)"
-        }
+        Some(WideningCause::DroppedCap) => RAISE_VU_LIMIT,
         Some(WideningCause::Cut) => "Let the run come to its end",
         Some(WideningCause::FailedInMetric) => "Find out why requests fail",
         _ => "Give the generator a free core, or a machine without other load",

@@ -39,7 +39,7 @@ pub(super) fn of(runs: &[JudgedRun<'_>], findings: &[SidedFinding], refusals: &[
     let changed = changed(runs);
     Conclusion {
         verdict: if changed.is_empty() { Verdict::Measured } else { Verdict::Invalid },
-        because: because_of(&changed).unwrap_or_else(|| because(runs, are_all_aa, &refusing)),
+        because: because_of(&changed).unwrap_or_else(|| because(runs, are_all_aa, &refusing, refusals)),
         supports: supports(runs, refusals, is_aa),
         does_not_support: does_not_support(&refusing, fired(RuleId::C6) || fired(RuleId::C5)),
         next_runs: next_runs(findings, refusals),
@@ -81,7 +81,16 @@ fn listed(rules: &[RuleId]) -> String {
     rules.iter().map(RuleId::to_string).collect::<Vec<_>>().join(", ")
 }
 
-fn because(runs: &[JudgedRun<'_>], is_aa: bool, refusing: &[RuleId]) -> String {
+/// The endpoints whose latencies are refused; none where those of any are.
+fn refused_endpoints(refusals: &[Refusal]) -> Option<Vec<&str>> {
+    let mut names: Vec<&str> =
+        refusals.iter().map(|refusal| refusal.scope.endpoint.as_deref()).collect::<Option<_>>()?;
+    names.sort_unstable();
+    names.dedup();
+    Some(names)
+}
+
+fn because(runs: &[JudgedRun<'_>], is_aa: bool, refusing: &[RuleId], refusals: &[Refusal]) -> String {
     let is_same = super::pairs(runs).all(|pair| pair.is_same_run());
     let runs = if runs.len() == 2 { "Two runs".to_owned() } else { format!("{} runs", runs.len()) };
     match refusing {
@@ -91,7 +100,11 @@ fn because(runs: &[JudgedRun<'_>], is_aa: bool, refusing: &[RuleId]) -> String {
         [] if is_same => "The files are of the same run: there is nothing to compare.".to_owned(),
         [] => format!("{runs} side by side: a description, no verdict on their differences."),
         rules => {
-            format!("{runs} side by side: a description. Their latencies are not compared: {}.", named(rules))
+            let of = refused_endpoints(refusals).map_or_else(
+                || "Their latencies are".to_owned(),
+                |names| format!("The latencies of {} are", names.join(", ")),
+            );
+            format!("{runs} side by side: a description. {of} not compared: {}.", named(rules))
         }
     }
 }

@@ -166,7 +166,15 @@ fn limit(metric: &mut MetricAnswer, limit: Option<Limit>, end: &ExperimentEnd) {
     if is_excluded || (metric.verdict == MetricVerdict::Inconclusive && is_over) {
         metric.verdict = MetricVerdict::NotShown;
         metric.decided_at = metric.decided_at.filter(|_| is_excluded);
-        limit.why().clone_into(&mut metric.because);
+        let [of_a, of_b] = metric.without_value;
+        let gaps = match of_a + of_b {
+            0 => String::new(),
+            _ => format!(
+                " Of {} pairs {of_a} have no value of A and {of_b} none of B, so that signs alone decide: more pairs are needed.",
+                metric.pairs
+            ),
+        };
+        metric.because = format!("{}{gaps}", limit.why());
     }
 }
 

@@ -1,10 +1,12 @@
 //! S4: too few arrivals, or too clustered ones, to decide a share.
 
-use evidence::{Finding, RuleId, Severity};
+use evidence::{ClaimEffect, Finding, RuleId, Severity, Verdict, WideningCause};
+
+use stats::Proportion;
 
 use crate::facts::{Facts, MeasuredObjective};
 use crate::measure::ShareMeasurement;
-use crate::rule::{AffectedClaims, Check, Rule, with_figures};
+use crate::rule::{AffectedClaims, Check, RAISE_VU_LIMIT, Rule, with_figures};
 use crate::shares::{BeyondCounts, ShareAnswer, ShareDecision, ShareQuestion};
 use figures::PhaseWindow;
 use figures::number::{self, brief};
@@ -39,6 +41,21 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
     open.into_iter().map(|(_, finding)| finding).collect()
 }
 
+/// Findings without those of this rule on objectives that another finding invalidates: a longer run is no answer to that.
+pub(crate) fn without_superseded(mut findings: Vec<Finding>) -> Vec<Finding> {
+    let is_invalidating = |effect: &ClaimEffect| effect.effect.on(Verdict::Pass) == Verdict::Invalid;
+    let invalidated: Vec<String> = findings
+        .iter()
+        .flat_map(|finding| finding.affects.iter().filter(|effect| is_invalidating(effect)))
+        .map(|effect| effect.claim.clone())
+        .collect();
+    findings.retain(|finding| {
+        finding.rule != RuleId::S4
+            || !finding.affects.iter().all(|effect| invalidated.contains(&effect.claim))
+    });
+    findings
+}
+
 /// With how much longer than it was the run would have to be; 0 where that is not known.
 fn finding(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Option<(f64, Finding)> {
     let share = measured.observed.share.as_ref()?;
@@ -49,11 +66,8 @@ fn finding(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Option<(f64, 
     let slow = share.question.slow_changes_s();
     let enough = Enough::of(facts, measured, &share.question);
     let mut what = format!(
-        "Between {} and {} of {} {}s miss the bound ({} confidence); {} may. {}{}",
-        brief::percent(decision.limits.lower),
-        brief::percent(decision.limits.upper),
-        brief::count(share.question.counts.arrivals),
-        measured.thing(),
+        "{} ({} confidence), and {} is allowed. {}{}",
+        missed(measured, share),
         brief::percent(share.question.confidence),
         brief::percent(share.question.allowed),
         why_so_few(measured, share),
@@ -72,7 +86,10 @@ fn finding(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Option<(f64, 
     ];
     let slow = slow.map(|slow| ("relaxation time", slow, "s"));
     let figures: Vec<_> = figures.into_iter().chain(slow).collect();
+    let cap = share.widened_by.iter().any(|widening| widening.cause == WideningCause::DroppedCap);
     let next = match (enough, share.question.counts.most) {
+        _ if cap => format!("{RAISE_VU_LIMIT}, and run again."),
+        (Enough::Nothing, _) => "Run it again on a machine without other load.".to_owned(),
         (Enough::Length { needed_s, .. }, _) => {
             format!("Run for {} or longer at this rate, or offer a higher rate.", length(needed_s))
         }
@@ -81,6 +98,18 @@ fn finding(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Option<(f64, 
     };
     let finding = RULE.finding(Severity::Inconclusive, measured.scope(), what);
     Some((enough.times_longer(), with_figures(Finding { next, ..finding }, &figures)))
+}
+
+/// How many were seen to miss the bound, and how large the share may be.
+fn missed(measured: &MeasuredObjective<'_>, share: &ShareMeasurement) -> String {
+    let Proportion { part, whole } = share.question.counts.observed;
+    let [lower, upper] = [share.decision.limits.lower, share.decision.limits.upper].map(brief::percent);
+    let seen =
+        format!("{} of {} {}s missed the bound", brief::count(part), brief::count(whole), measured.thing());
+    match part {
+        0 => format!("{seen}; the true share may still be up to {upper}"),
+        _ => format!("{seen}; the true share may be from {lower} to {upper}"),
+    }
 }
 
 /// How many independent arrivals they amount to, and why not all: `The 480 count as 56 independent ones: … `.
@@ -202,7 +231,6 @@ impl Enough {
 #[cfg(test)]
 mod tests {
     use evidence::Provenance;
-    use stats::Proportion;
 
     use super::*;
     use crate::testing::{Load, TestRun};

@@ -154,7 +154,6 @@ mod tests {
         INVALID quick
           30 ms over 15,000 observations: 2,000 of 15,000 (13.3 %) failed or took 20 ms or longer; the true share is 3.35 % to 93.9 %, and 5 % is allowed (95 % confidence, effective sample size 1.3).
           L3 generator-saturated (caution): The generator's CPU was not measured: whether it was at its limit is unknown.
-          S4 too-few-tail-samples (inconclusive): Between 3.35 % and 93.9 % of 15,000 arrivals miss the bound (95 % confidence); 5 % may. The 15,000 count as one: arrivals that are close in time resemble each other. If the share stays as it is, 23 min at this rate instead of 5 min (69,000 arrivals) would decide it in about four of five runs.
           T1 warm-up-included (caution): `list` in `steady` reaches steady state after 40 s of 300 s (p50 last). With its warm-up p95 is 30 ms, without 10.5 ms.
           T1 warm-up-included (invalid): The warm-up decides the result: p95 is 30 ms with it and 10.5 ms without.
         PASS slow

@@ -57,7 +57,7 @@ fn fifty_requests_without_a_failure_do_not_show_a_rate_below_one_in_a_thousand()
     INCONCLUSIVE: The objective is not decided: errors. Next: Run for 9 h 59 min or longer at this rate, or offer a higher rate.
     INCONCLUSIVE errors
       50 observations: 0 of 50 failed; the true share is 0 % to 45.1 %, and 0.1 % is allowed (95 % confidence, effective sample size 5).
-      S4 too-few-tail-samples (inconclusive): Between 0 % and 45.1 % of 50 arrivals miss the bound (95 % confidence); 0.1 % may. The 50 count as 5 independent ones: 10 arrivals count as one until a run shows how much those that miss the bound cluster. If again none misses it, 9 h 59 min at this rate instead of 1 min (29,950 arrivals) would decide it.
+      S4 too-few-tail-samples (inconclusive): 0 of 50 arrivals missed the bound; the true share may still be up to 45.1 % (95 % confidence), and 0.1 % is allowed. The 50 count as 5 independent ones: 10 arrivals count as one until a run shows how much those that miss the bound cluster. If again none misses it, 9 h 59 min at this rate instead of 1 min (29,950 arrivals) would decide it.
     ");
 }
 

@@ -203,7 +203,7 @@ fn iterations_that_were_never_begun_leave_a_threshold_open_that_k6_takes_as_met(
     FAIL: 1 of 2 thresholds is violated: http_req_duration 2. 1 has no valid result: http_req_duration 1.
     INVALID http_req_duration 1
       20 ms over 3,600 observations: 0 of 3,600 took 50 ms or longer; the true share is 0 % to 42.4 %, and 5 % is allowed (95 % confidence, effective sample size 1,167; 2,400 dropped: VU limit count as unknown).
-      No valid result: by the requests that were observed it is met, and those of which the target's own time is not known could reverse that (2,400 dropped: VU limit). Raise the VU limit (`maxVUs` of a script, `max_vus` of a plan, `-c` of a command), and run again.
+      No valid result: as observed it is met, but requests that the generator may have slowed down, made fail or never sent could reverse that (2,400 dropped: VU limit). Raise the VU limit (`maxVUs` of a script, `max_vus` of a plan, `-c` of a command), and run again.
     FAIL http_req_duration 2
       20 ms over 3,600 observations: 3,600 of 3,600 took 10 ms or longer; the true share is at least 57.6 %, and 5 % is allowed (95 % confidence, effective sample size 1,167; 2,400 dropped: VU limit count as met).
     ");
@@ -241,7 +241,7 @@ fn times_of_failed_requests_do_not_meet_a_threshold() {
     INVALID: 1 of 2 thresholds has no valid result: http_req_duration 1. 1 is not decided: http_req_duration 2. Next: State a quantile, which counts failures, and a bound on `error_rate` beside it.
     INVALID http_req_duration 1
       0 µs over 6,000 observations: 0 of 6,000 took 50 ms or longer; the true share is 0 % to 98.8 %, and 5 % is allowed (95 % confidence, effective sample size 700; 5,880 values of failed requests count as unknown).
-      No valid result: by the requests that were observed it is met, and those of which the target's own time is not known could reverse that (5,880 values of failed requests). Find out why requests fail, and run again.
+      No valid result: as observed it is met, but requests that the generator may have slowed down, made fail or never sent could reverse that (5,880 values of failed requests). Find out why requests fail, and run again.
       Q3 survivors-only (invalid): 5,880 of 6,000 values of `http_req_duration` are of requests that failed, which k6 counts with the time until they failed: 0 where nothing was sent.
     INCONCLUSIVE http_req_duration 2
       400 µs over 6,000 observations: between 400 µs and 58.8 s, against < 50 ms.

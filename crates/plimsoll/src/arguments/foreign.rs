@@ -23,12 +23,6 @@ pub(crate) struct ForeignArguments {
     #[arg(long, hide = true)]
     compatibility_mode: Option<String>,
     #[arg(long, hide = true)]
-    console_output: Option<String>,
-    #[arg(long, hide = true)]
-    log_output: Option<String>,
-    #[arg(long, hide = true)]
-    log_format: Option<String>,
-    #[arg(long, hide = true)]
     traces_output: Option<String>,
     #[arg(long, hide = true)]
     secret_source: Option<String>,
@@ -48,10 +42,9 @@ struct Limited<'a> {
 }
 
 impl ForeignArguments {
-    fn limited(&self) -> [Limited<'_>; 8] {
+    fn limited(&self) -> [Limited<'_>; 5] {
         let flag =
             |flag, variable, given, accepted, reason| Limited { flag, variable, given, accepted, reason };
-        let to_stderr = "the log goes to standard error, as text";
         let modes = &["base", "extended", "experimental_enhanced"];
         let summary = "--summary-export and handleSummary have k6's older form";
         let secrets = "pass secrets with --env";
@@ -70,9 +63,6 @@ impl ForeignArguments {
                 modes,
                 "there is no such mode",
             ),
-            flag("--console-output", "K6_CONSOLE_OUTPUT", &self.console_output, &[], to_stderr),
-            flag("--log-output", "K6_LOG_OUTPUT", &self.log_output, &["stderr"], to_stderr),
-            flag("--log-format", "K6_LOG_FORMAT", &self.log_format, &["text"], to_stderr),
             flag(
                 "--traces-output",
                 "K6_TRACES_OUTPUT",

@@ -61,6 +61,11 @@ impl ScriptArguments {
         let is_set = |name: &str| of(name).is_some_and(|text| TRUE.contains(&text.as_str()));
         self.no_summary |= is_set("K6_NO_SUMMARY");
         self.foreign.no_color |= of("K6_NO_COLOR").or_else(|| of("NO_COLOR")).is_some();
+        let or_variable =
+            |flag: &mut Option<String>, name: &str| *flag = flag.take().or_else(|| of(name).cloned());
+        or_variable(&mut self.log.log_output, "K6_LOG_OUTPUT");
+        or_variable(&mut self.log.log_format, "K6_LOG_FORMAT");
+        or_variable(&mut self.log.console_output, "K6_CONSOLE_OUTPUT");
         self.config = self.config.take().or_else(|| of("K6_CONFIG").map(Into::into));
         self.summary_export = self.summary_export.take().or_else(|| of("K6_SUMMARY_EXPORT").map(Into::into));
         if let Some(text) = of("K6_SUMMARY_MODE").filter(|_| self.summary_mode.is_none()) {

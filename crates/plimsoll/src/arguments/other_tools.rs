@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
 
+use conduct::file_kind::{self, FileKind};
 use evidence::visible;
 use workload::nearest::nearest;
 use workload::units;
@@ -51,6 +52,9 @@ pub(super) fn hint(arguments: &[OsString]) -> Option<String> {
     }
     hints.extend(calls::reversed(rest).filter(|_| *verb == "grpc"));
     hints.extend(divided::hints(rest));
+    if let Some(dash) = words.iter().find_map(|word| long_dash(word)) {
+        hints = vec![dash];
+    }
     hints.extend(unquoted::hint(verb, rest).filter(|_| ["http", "grpc"].contains(verb)));
     if let Some(locust) = locust::hint(&words) {
         hints = vec![locust];
@@ -132,8 +136,8 @@ fn ad_hoc(verb: &str, option: &str, value: Option<&str>) -> Option<String> {
                 .to_owned(),
         );
     }
-    if ["--http3", "--h3", "--quic"].contains(&option) {
-        return Some(format!("`{option}`: HTTP/3 is not supported; HTTP/2 is `--http2`"));
+    if let Some(hint) = not_had(option) {
+        return Some(hint);
     }
     if let Some((scheme, rest)) =
         option.split_once("//").filter(|(scheme, _)| ["http", "https"].contains(scheme))
@@ -152,6 +156,9 @@ fn ad_hoc(verb: &str, option: &str, value: Option<&str>) -> Option<String> {
         // `-sS` and `-sSL` of curl.
         "-s" if attached.starts_with('S') => {
             of_list(&NOT_NEEDED, "-S").map(|why| format!("`{option}` is not needed: {why}"))
+        }
+        "-R" if !attached.is_empty() && is_number(attached) => {
+            Some(format!("write `-r {attached}` for `{option}`"))
         }
         "-o" if value == "/dev/null" => {
             Some("`-o` names the run file; responses are not kept: leave it out".to_owned())
@@ -177,6 +184,31 @@ fn ad_hoc(verb: &str, option: &str, value: Option<&str>) -> Option<String> {
         )),
         _ => None,
     }
+}
+
+/// A hyphen that a word processor or a page made longer.
+fn long_dash(word: &str) -> Option<String> {
+    let name = word.strip_prefix(['–', '—', '−'])?;
+    let hyphens = if name.chars().count() > 1 { "--" } else { "-" };
+    let name = name.trim_start_matches(['–', '—', '−', '-']);
+    Some(format!(
+        "`{}` begins with a long dash, not with a hyphen: write `{hyphens}{}`",
+        visible(word),
+        visible(name)
+    ))
+}
+
+/// What no ad-hoc run has.
+fn not_had(option: &str) -> Option<String> {
+    if ["--burst-delay", "--burst-rate"].contains(&option) {
+        return Some(format!(
+            "`{option}`: bursts are for plans, which have stages of a rate: `plimsoll new URL` begins one"
+        ));
+    }
+    if ["--http3", "--h3", "--quic"].contains(&option) {
+        return Some(format!("`{option}`: HTTP/3 is not supported; HTTP/2 is `--http2`"));
+    }
+    None
 }
 
 fn of_other_verbs(verb: &str, word: &str) -> Option<String> {
@@ -261,6 +293,10 @@ pub(super) fn unknown_verb<'a>(verb: &str, verbs: impl IntoIterator<Item = &'a s
         return Some(format!("`{shown}` is another tool and not a verb: write `{ours}`"));
     }
     if let Some(ending) = Path::new(verb).extension().filter(|_| Path::new(verb).is_file()) {
+        let accepted = [FileKind::Plan, FileKind::Script, FileKind::RunFile];
+        if let Err(other) = file_kind::refuse_others(Path::new(verb), &accepted) {
+            return Some(other.text().trim_end().trim_start_matches("plimsoll: ").to_owned());
+        }
         let verb = if ending == "plimsoll" { "report" } else { "run" };
         return Some(format!("a verb comes before the file: `plimsoll {verb} {shown}`"));
     }

@@ -146,7 +146,19 @@ fn refused(arguments: &[OsString]) -> Option<String> {
     }
     let is_known = verb == "help" || verb.starts_with('-') || command.find_subcommand(verb).is_some();
     let listed = command.get_subcommands().filter(|verb| !verb.is_hide_set()).map(clap::Command::get_name);
+    if let Some(url) = divided_address(arguments).filter(|_| !is_known) {
+        return Some(format!("host and port are one word: `plimsoll {}`", visible(&url)));
+    }
     if is_known { other_tools::hint(arguments) } else { other_tools::unknown_verb(verb, listed) }
+}
+
+/// The URL of `HOST PORT`.
+fn divided_address(arguments: &[OsString]) -> Option<String> {
+    let [_, host, port, ..] = arguments else { return None };
+    let (host, port) = (host.to_str()?, port.to_str()?);
+    let is_host = host == "localhost" || host.parse::<IpAddr>().is_ok() || host.contains('.');
+    let is_port = port.parse::<u16>().is_ok_and(|port| port > 0);
+    (is_host && is_port && !Path::new(host).exists()).then(|| format!("http://{host}:{port}/"))
 }
 
 /// What the names of scripts end with.

@@ -193,6 +193,8 @@ pub(crate) struct ScriptArguments {
     #[command(flatten)]
     pub(crate) kubernetes: KubernetesArguments,
     #[command(flatten)]
+    pub(crate) log: LogArguments,
+    #[command(flatten)]
     pub(crate) foreign: ForeignArguments,
     #[command(flatten)]
     pub(crate) outputs: OutputArguments,
@@ -200,4 +202,18 @@ pub(crate) struct ScriptArguments {
 
 fn summary_mode(text: &str) -> Result<SummaryMode, String> {
     SummaryMode::from_name(text).ok_or_else(|| "expected compact, full, legacy or disabled".to_owned())
+}
+
+/// Where the lines of `console`, and of what failed, go.
+#[derive(Debug, Args)]
+pub(crate) struct LogArguments {
+    /// Where the log goes: stderr, stdout, none or file=PATH[,level=NAME]
+    #[arg(long, value_name = "PLACE", help_heading = "Script", hide_short_help = true)]
+    pub(crate) log_output: Option<String>,
+    /// The form of its lines: text, json or raw
+    #[arg(long, value_name = "FORMAT", help_heading = "Script", hide_short_help = true)]
+    pub(crate) log_format: Option<String>,
+    /// The file to which the lines of `console` are appended, instead of the log
+    #[arg(long, value_name = "FILE", help_heading = "Script", hide_short_help = true)]
+    pub(crate) console_output: Option<String>,
 }

@@ -12,12 +12,13 @@ use workload::offer::offer;
 
 use super::loading::{here, load, plan};
 use super::log::ScriptLog;
+use super::log_output::LogOutput;
 use super::served::module_texts;
 use super::{debug_lines, inputs, standard_input};
 use crate::arguments::ScriptArguments;
 
 pub(super) fn check(arguments: &ScriptArguments) -> CommandResult<u8> {
-    let log = ScriptLog::start(debug_lines(arguments))?;
+    let log = ScriptLog::start(debug_lines(arguments), LogOutput::to_stderr())?;
     let inputs = inputs::of(arguments)?;
     let noted = Arc::new(NotedFiles::over(standard_input::files(&arguments.script, &inputs.path)?));
     let loaded = load(inputs, here(noted.clone(), true, Vec::new()), &log.sink())?;

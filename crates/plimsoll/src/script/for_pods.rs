@@ -17,6 +17,7 @@ use workload::{FilesInMemory, LoadedPlan};
 use super::command_line::accept;
 use super::loading::{here, load, plan};
 use super::log::{DebugLines, ScriptLog};
+use super::log_output::LogOutput;
 use super::standard_input::STANDARD_INPUT;
 use super::{inputs, unusable, values};
 use crate::arguments::ScriptArguments;
@@ -55,7 +56,7 @@ pub(crate) fn read(arguments: &mut ScriptArguments) -> CommandResult<ScriptForPo
         return refused("-o writes every single value, but workers send totals of each second");
     }
     let noted = Arc::new(NotedFiles::over(Arc::new(Disk)));
-    let log = ScriptLog::start(DebugLines::LeftOut)?;
+    let log = ScriptLog::start(DebugLines::LeftOut, LogOutput::to_stderr())?;
     let loaded = load(inputs.clone(), here(noted.clone(), true, Vec::new()), &log.sink())?;
     loaded.options.notes.iter().for_each(screen::note);
     let plan = plan(&loaded)?;

@@ -6,12 +6,10 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
 use conduct::failure::{CommandResult, Failure};
-use conduct::screen;
-use evidence::TerminalText;
 use k6::{Level, LogLine, LogSink};
 
-/// Begins the second and further lines of one text.
-const FURTHER: &str = "  | ";
+use super::log_output::LogOutput;
+
 /// How many lines may wait; what comes beyond is counted and left out.
 const WAITING_LINES: usize = 10_000;
 /// How many bytes of text may wait before another line does: lines may be whole responses.
@@ -58,12 +56,12 @@ fn bytes_of(line: &LogLine) -> usize {
 }
 
 impl ScriptLog {
-    pub(super) fn start(debug_lines: DebugLines) -> CommandResult<ScriptLog> {
+    pub(super) fn start(debug_lines: DebugLines, output: LogOutput) -> CommandResult<ScriptLog> {
         let (lines, printed) = sync_channel(WAITING_LINES);
         let waiting = Arc::<Waiting>::default();
         let known = waiting.clone();
         let thread = std::thread::Builder::new().name("script-log".to_owned());
-        let printer = thread.spawn(move || print_all(&printed, &known)).map_err(Failure::own)?;
+        let printer = thread.spawn(move || print_all(&printed, &known, output)).map_err(Failure::own)?;
         Ok(ScriptLog { lines, debug_lines, waiting, printer })
     }
 
@@ -101,17 +99,16 @@ impl ScriptLog {
 /// Ends the printing, since virtual users that are still there hold the channel open.
 const END: LogLine = LogLine { level: Level::Debug, text: String::new(), fields: Vec::new() };
 
-fn print_all(lines: &Receiver<LogLine>, waiting: &Waiting) {
+fn print_all(lines: &Receiver<LogLine>, waiting: &Waiting, mut output: LogOutput) {
     let mut repeated = Repeated::default();
     for line in lines {
         if line == END {
-            // That standard error was closed is not a failure.
-            let _ = repeated.left_out().try_for_each(|text| screen::print(&text));
-            return;
+            repeated.left_out().for_each(|line| output.write(&line));
+            return output.end();
         }
         waiting.bytes.fetch_sub(bytes_of(&line), Ordering::Relaxed);
         if repeated.is_printed(&line) {
-            let _ = screen::print(&printed(&line));
+            output.write(&line);
         }
     }
 }
@@ -147,54 +144,18 @@ impl Repeated {
     }
 
     /// What was left out, in the order in which it came first.
-    fn left_out(&self) -> impl Iterator<Item = TerminalText> {
+    fn left_out(&self) -> impl Iterator<Item = LogLine> {
         let more = self.0.iter().filter(|(_, count)| *count > Repeated::PRINTED);
         more.map(|(line, count)| {
-            let mut text = printed(line);
-            text.line(format_args!("  | {} more like this were left out", count - Repeated::PRINTED));
-            text
+            let text = format!("{} (and {} more like this)", line.text, count - Repeated::PRINTED);
+            LogLine { text, ..line.clone() }
         })
     }
 }
 
-/// What is printed of a line. Further lines of its text, which may be a target's, begin as no line of plimsoll's does; those
-/// of a trace begin with a tab.
-fn printed(line: &LogLine) -> TerminalText {
-    let mut text = TerminalText::default();
-    let shown = shown(line);
-    let (first, rest) = shown.split_once('\n').unwrap_or((&shown, ""));
-    text.quote("", first);
-    for further in rest.lines() {
-        match further {
-            "" => text.line(FURTHER),
-            trace if trace.starts_with('\t') => text.quote("", trace),
-            further => text.quote(FURTHER, further),
-        };
-    }
-    text
-}
-
-/// A line as k6 writes it to a terminal, without the time.
-fn shown(line: &LogLine) -> String {
-    let level = match line.level {
-        Level::Debug => "DEBU",
-        Level::Info => "INFO",
-        Level::Warning => "WARN",
-        Level::Error => "ERRO",
-    };
-    let fields: String =
-        line.fields.iter().map(|(name, value)| format!(" {name}={}", quoted(value))).collect();
-    format!("{level} {}{}{fields}", line.text, if fields.is_empty() { "" } else { " " })
-}
-
-fn quoted(value: &str) -> String {
-    let is_plain = !value.is_empty()
-        && value.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"' && byte != b'=');
-    if is_plain { value.to_owned() } else { format!("{value:?}") }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::log_line::shown;
     use super::*;
 
     #[test]
@@ -205,15 +166,6 @@ mod tests {
         (0..6).for_each(|_| waiting.send(&lines, line()));
         assert_eq!((printed.try_iter().count(), waiting.left_out.load(Ordering::Relaxed)), (4, 2));
         assert_eq!(waiting.bytes.load(Ordering::Relaxed), 20 << 20);
-    }
-
-    #[test]
-    fn no_line_of_a_text_is_like_one_of_plimsoll() {
-        let text = "body:\nplimsoll-run-file sha256=00 bytes=1 exit=0\n\r\n\tat f (s.js:1)\nPASS".to_owned();
-        let printed = printed(&LogLine { level: Level::Info, text, fields: Vec::new() });
-        let expected =
-            "INFO body:\n  | plimsoll-run-file sha256=00 bytes=1 exit=0\n  |\n\tat f (s.js:1)\n  | PASS\n";
-        assert_eq!(printed.to_string(), expected);
     }
 
     #[test]
@@ -228,18 +180,13 @@ mod tests {
         let lines = [warning("/a"), warning("/b"), own];
         let printed = lines.map(|line| (0..40).filter(|_| repeated.is_printed(&line)).count());
         assert_eq!(printed, [10, 10, 40]);
-        let left_out: String = repeated.left_out().map(|text| text.to_string()).collect();
+        let left_out: Vec<String> = repeated.left_out().map(|line| shown(&line)).collect();
         assert_eq!(
             left_out,
-            "WARN Request Failed  error=\"Get /a: refused\"\n  | 30 more like this were left out\n\
-             WARN Request Failed  error=\"Get /b: refused\"\n  | 30 more like this were left out\n"
+            [
+                "WARN Request Failed (and 30 more like this)  error=\"Get /a: refused\"",
+                "WARN Request Failed (and 30 more like this)  error=\"Get /b: refused\""
+            ]
         );
-    }
-
-    #[test]
-    fn a_line_has_its_level_and_its_fields() {
-        let fields = vec![("source", "console".to_owned()), ("error", "a \"b\"".to_owned())];
-        let line = LogLine { level: Level::Warning, text: "Request Failed".to_owned(), fields };
-        assert_eq!(shown(&line), r#"WARN Request Failed  source=console error="a \"b\"""#);
     }
 }

@@ -14,6 +14,7 @@ use k6::{LoadedScript, ReadingProcess, Script, ScriptInputs, TestOutcome};
 
 use super::loading::{behaviour, load, plan};
 use super::log::{DebugLines, ScriptLog};
+use super::log_output::LogOutput;
 
 /// The endings of modules.
 const MODULES: [&str; 6] = ["js", "mjs", "cjs", "ts", "mts", "cts"];
@@ -81,7 +82,7 @@ pub(crate) fn served(job: serde_json::Value, session: &mut Session) -> CommandRe
         let lines = std::str::from_utf8(content).map_err(Failure::own)?.lines();
         shared_arrays.insert(name.to_owned(), lines.map(str::to_owned).collect());
     }
-    let log = ScriptLog::start(DebugLines::LeftOut)?;
+    let log = ScriptLog::start(DebugLines::LeftOut, LogOutput::to_stderr())?;
     let process = ReadingProcess {
         files: Arc::new(session.files.clone()),
         has_disk: false,

@@ -51,7 +51,7 @@ fn each_objective_has_its_requests_and_what_it_needs() {
       buy_tail  300, needs at least 8,985: 29 min 57 s at this rate
       rate      1,200
 
-    warning: `buy_tail` will stay undecided: it gets 300 requests, and a pass needs at least 8,985, even if none misses its bound; plan 29 min 57 s at this rate, or a higher rate
+    warning: `buy_tail` cannot pass: it gets 300 requests, and a pass needs at least 8,985, even if none misses its bound; plan 29 min 57 s at this rate, or a higher rate
 
     note: `tail` gets 900 requests and needs 897 if none misses its bound; a few that do, or a pause of the machine, leave it undecided: plan twice as many
     ");
@@ -170,7 +170,7 @@ fn a_script_is_checked_without_calling_it() {
 
     warning: `browse`: 4 virtual users offer 40 iterations a second only while an iteration takes less than 100 ms on average; what is due beyond that is dropped (`maxVUs`)
     ");
-    assert_eq!(folder.files(".plimsoll"), [const { String::new() }; 0], "nothing was run");
+    assert!(folder.files(".plimsoll").is_empty(), "nothing was run");
 }
 
 #[test]

@@ -170,6 +170,7 @@ fn each_flag_of_k6_is_accepted_or_refused_by_name() {
         "--type=js",
         "--compatibility-mode=base",
         "--log-output=stderr",
+        "--log-format=logfmt",
         "--traces-output=none",
     ] {
         run(&[script], &[accepted]).exits_with(0);
@@ -177,9 +178,10 @@ fn each_flag_of_k6_is_accepted_or_refused_by_name() {
     for (refused, code, message) in [
         ("--type=archive", 255, "--type 'archive' is not supported"),
         ("--compatibility-mode=foo", 255, "--compatibility-mode 'foo' is not supported"),
-        ("--console-output=c.txt", 255, "--console-output 'c.txt' is not supported"),
-        ("--log-output=none", 255, "--log-output 'none' is not supported"),
-        ("--log-format=json", 255, "--log-format 'json' is not supported"),
+        ("--console-output=nosuch/c.txt", 255, "cannot write nosuch/c.txt"),
+        ("--log-output=loki", 255, "there is no log output `loki`: write stderr, stdout, none or file=PATH"),
+        ("--log-output=file=l.txt,foo=1", 255, "takes level=NAME, not `foo=1`"),
+        ("--log-format=xml", 255, "there is no log format `xml`: write text, json or raw"),
         ("--secret-source=file=x", 255, "--secret-source 'file=x' is not supported"),
         ("--new-machine-readable-summary", 255, "--new-machine-readable-summary 'true' is not supported"),
         ("--nosuch", 255, "--nosuch"),
@@ -204,5 +206,46 @@ fn variables_replace_flags_that_are_not_given() {
     assert!(folder.read("a.json").contains(r#""metric":"iterations""#));
     let refused =
         folder.plimsoll_after("export K6_LOG_OUTPUT=loki", &[&["run", "script.js"][..], &FIXED].concat());
-    refused.exits_with(255).stderr_contains(&["K6_LOG_OUTPUT 'loki' is not supported"]);
+    refused.exits_with(255).stderr_contains(&["there is no log output `loki`"]);
+}
+
+/// What the files have was recorded from k6 1.8.1 with the same script and flags; only the time differs.
+#[test]
+fn the_log_goes_where_flags_and_variables_say() {
+    let folder = TestFolder::new("");
+    folder.write(
+        "script.js",
+        "export default function () { console.log('hello \"x\" a=b'); console.warn('w\\nline2'); console.error({a: 1}); }",
+    );
+    let run = |preparation: &str, more: &[&str]| {
+        folder.plimsoll_after(preparation, &[&["run", "script.js", "--force"][..], &FIXED, more].concat())
+    };
+    let without_time = |name: &str| -> Vec<String> {
+        folder
+            .read(name)
+            .lines()
+            .map(|line| line.split_once("Z\" ").map_or(line, |(_, rest)| rest).to_owned())
+            .collect()
+    };
+    folder.write("c.txt", "before\n");
+    let ran = run("true", &["--console-output=c.txt"]);
+    ran.exits_with(0);
+    assert!(!ran.stderr.contains("hello"), "{}", ran.stderr);
+    assert_eq!(
+        without_time("c.txt"),
+        [
+            "before",
+            r#"level=info msg="hello \"x\" a=b""#,
+            r#"level=warning msg="w\nline2""#,
+            r#"level=error msg="{ a: 1 }""#
+        ]
+    );
+    run("export K6_LOG_OUTPUT=file=l.txt,level=error", &[]).exits_with(0);
+    assert_eq!(without_time("l.txt"), [r#"level=error msg="{ a: 1 }" source=console"#]);
+    run("true", &["--log-output=file=raw.txt", "--log-format=raw"]).exits_with(0);
+    assert_eq!(folder.read("raw.txt"), "hello \"x\" a=b\nw\nline2\n{ a: 1 }\n");
+    let silent = run("true", &["--log-output=none"]);
+    assert!(!silent.stderr.contains("hello") && !silent.stdout.contains("hello"));
+    let stdout = run("true", &["--log-output=stdout", "--log-format=json"]);
+    assert!(stdout.stdout.contains(r#""msg":"hello \"x\" a=b","source":"console""#), "{}", stdout.stdout);
 }

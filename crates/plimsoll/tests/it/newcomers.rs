@@ -97,7 +97,7 @@ fn a_run_that_is_too_short_for_an_objective_is_warned_of_before_it() {
     };
     let warned = line("100", "p99 < 20s");
     warned.exits_with(4).stderr_contains(&[
-        "warning: `p99 < 20s` will stay undecided: it gets 100 requests, and a pass needs at least 897",
+        "warning: `p99 < 20s` cannot pass: it gets 100 requests, and a pass needs at least 897",
     ]);
     let enough = line("20k", "p50 < 20s");
     assert!(!enough.exits_with(0).stderr.contains("warning"), "{}", enough.stderr);

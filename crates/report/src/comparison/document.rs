@@ -1,5 +1,7 @@
 //! What the report of a comparison says.
 
+use evidence::{RuleId, Scope};
+
 use super::measures::{heads, row, table};
 use super::{format, overview};
 use crate::charts;
@@ -54,10 +56,22 @@ pub(super) fn of(comparison: &Comparison) -> Document {
     }
 }
 
-/// The largest known difference, then what may be concluded from it.
+/// That the plans offer different loads; or new failures, then the largest known difference. Then what may be concluded.
 fn because(comparison: &Comparison) -> String {
     let because = &comparison.judgement.because;
-    let Some(of) = comparison.largest.first().filter(|of| !of.is_rough()) else { return because.clone() };
+    let of_load = comparison.judgement.findings.iter().find(|of| of.finding.rule == RuleId::C3);
+    if let Some(of_load) = of_load.filter(|of| of.finding.scope == Scope::default()) {
+        return format!("{} {because}", of_load.finding.what);
+    }
+    let is_new = |of: &&LargestDifference| of.measure == "failed" && of.baseline == 0.0 && of.value > 0.0;
+    let new_failures = comparison.largest.iter().find(is_new);
+    let largest = comparison.largest.iter().find(|of| !of.is_rough() && Some(*of) != new_failures);
+    let sentences = new_failures.into_iter().chain(largest).map(difference).chain([because.clone()]);
+    sentences.collect::<Vec<_>>().join(" ")
+}
+
+/// `p50 of list: 8.4 ms in A, 14.5 ms in B (× 1.73).`
+fn difference(of: &LargestDifference) -> String {
     let [baseline, value] = [of.baseline, of.value].map(|value| number::with_unit(Some(value), &of.unit));
     let factor = of.ratio.map_or_else(String::new, |ratio| format!(" ({})", format::factor(ratio, false)));
     let measure = match of.measure.as_str() {
@@ -65,7 +79,7 @@ fn because(comparison: &Comparison) -> String {
         "throughput" => "Throughput",
         quantile => quantile,
     };
-    format!("{measure} of {}: {baseline} in A, {value} in {}{factor}. {because}", of.label, of.side)
+    format!("{measure} of {}: {baseline} in A, {value} in {}{factor}.", of.label, of.side)
 }
 
 /// The runs' own objectives, before everything else: what one run met and another did not is the first thing to know.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use evidence::key::Name;
 use evidence::run::ReadError;
-use evidence::{Histogram, Metric, Outcome, Run, SeriesKey};
+use evidence::{Histogram, Key, Metric, Outcome, Run, STALL, SeriesKey};
 
 use workload::{Measure, Objective, Workload};
 
@@ -71,8 +71,8 @@ pub struct Timeline {
     pub ok: Vec<f64>,
     /// Failures, per second; none where outcomes are not known.
     pub failed: Option<Vec<f64>>,
-    /// Whether stalls of the generator disturbed more than a hundredth of the requests that ended.
-    pub disturbed: Vec<bool>,
+    /// Whether a loop of the generator was stalled for more than a tenth of the bin.
+    pub stalled: Vec<bool>,
     /// Requests in flight, time-averaged, summed over loops.
     pub in_flight: Vec<Option<f64>>,
     /// Response times of the busiest endpoints.
@@ -117,7 +117,7 @@ pub(super) fn of(
         arrivals_are_requests: workload.scenarios.iter().all(|scenario| scenario.flow.is_one_request()),
         ok: bins.rates(&bins.ok),
         failed: (!bins.has_unknown_outcomes).then(|| bins.rates(&bins.failed)),
-        disturbed: disturbed(run, bins)?,
+        stalled: stalled(run, bins)?,
         in_flight: mean.values(run, "in_flight", SeriesKey::GENERATOR)?,
         endpoints: busiest
             .iter()
@@ -236,17 +236,35 @@ fn bounds(workload: &Workload, of: &LabelledEndpoint) -> Vec<TimeBound> {
     bounds
 }
 
-/// Above this share of the requests stalls of the generator are shown.
-const MANY_DISTURBED: f64 = 0.01;
+/// From this share of a bin on, stalls of the generator are shown in it.
+const MUCH_STALLED: f64 = 0.1;
 
-/// In which bins stalls of the generator disturbed many requests.
-fn disturbed(run: &dyn Run, bins: &Bins) -> Result<Vec<bool>, ReadError> {
-    let mut disturbed = vec![0u64; bins.grid.bins()];
-    for (id, _) in evidence::run::select(run.keys(), Metric::PerturbedResponseTime, |_| true) {
-        for (second, histogram) in run.histograms(id, run.whole())? {
-            bins.grid.add(&mut disturbed, second, histogram.count());
+/// In which bins a loop of the generator was stalled for much of the time. A stall is recorded in the second in which it ends.
+fn stalled(run: &dyn Run, bins: &Bins) -> Result<Vec<bool>, ReadError> {
+    let mut stalled = vec![false; bins.grid.bins()];
+    for (id, key) in run.keys().iter().filter(|(_, key)| key.metric == Metric::LoopStall) {
+        if key.tags.contains_key(Key::CAUSE) {
+            continue;
         }
+        let mut us_by_bin = vec![0u64; bins.grid.bins()];
+        for (second, turns) in run.histograms(*id, run.whole())? {
+            let long = turns.buckets().filter(|(low, ..)| u128::from(*low) >= STALL.as_micros());
+            let mut left_us: u64 = long.map(|(low, _, count)| low * count).sum();
+            for at in (0..=second).rev() {
+                let part = left_us.min(SECOND_US);
+                bins.grid.add(&mut us_by_bin, at, part);
+                left_us -= part;
+                if left_us == 0 {
+                    break;
+                }
+            }
+        }
+        let much = MUCH_STALLED * f64::from(bins.grid.bin_s) * SECOND_US as f64;
+        let is_much = us_by_bin.iter().map(|us| *us as f64 > much);
+        stalled.iter_mut().zip(is_much).for_each(|(known, is_much)| *known |= is_much);
     }
-    let ended = bins.ok.iter().zip(&bins.failed).map(|(ok, failed)| ok + failed);
-    Ok(disturbed.iter().zip(ended).map(|(n, ended)| *n as f64 > MANY_DISTURBED * ended as f64).collect())
+    Ok(stalled)
 }
+
+/// A second in microseconds.
+const SECOND_US: u64 = 1_000_000;

@@ -1,23 +1,18 @@
 //! Plots of response times have the bounds of objectives as lines, and shade where the generator stalled.
 
-use evidence::{Ending, Instance, Key, KeyId, Metric, Outcome, Sink as _, Tick};
+use evidence::{Ending, Instance, Key, KeyId, Metric, Sink as _, Tick};
 use report::Summary;
 
 use crate::{forms, sample_run};
 
-/// The page of the sample run, in whose seconds 40 to 42 stalls of the generator disturbed so many requests.
-fn page(disturbed: u64) -> String {
+/// The page of the sample run, in whose second 42 a stall of the generator ended that was as long.
+fn page(stall_ms: u64) -> String {
     let mut run = sample_run::run(105, Some(Ending::Completed));
-    for second in 40..43 {
-        let mut tick = Tick::default();
-        (tick.instance, tick.second) = (Instance { machine: 0, process: 0, loop_index: 9 }, second);
-        if second == 40 {
-            let key = Key::of(Metric::PerturbedResponseTime).scenario("play").endpoint("claim").phase("ramp");
-            tick.new_keys.push((KeyId(0), key.outcome(Outcome::Ok)));
-        }
-        (0..disturbed).for_each(|_| tick.record_ns(KeyId(0), 3_000_000));
-        run.tick(&tick).expect("memory takes all");
-    }
+    let mut tick = Tick::default();
+    (tick.instance, tick.second) = (Instance { machine: 0, process: 0, loop_index: 9 }, 42);
+    tick.new_keys.push((KeyId(0), Key::of(Metric::LoopStall).instance(tick.instance)));
+    tick.record_ns(KeyId(0), stall_ms * 1_000_000);
+    run.tick(&tick).expect("memory takes all");
     let mut workload = sample_run::workload();
     for (objective, endpoint) in workload.objectives.iter_mut().zip(["list challenges", "set active"]) {
         objective.filter.endpoint = Some(endpoint.to_owned());
@@ -41,11 +36,18 @@ fn the_bound_of_an_endpoint_is_a_line_in_its_plot_with_its_objective() {
 }
 
 #[test]
-fn stalls_that_disturbed_many_requests_are_shaded_and_few_are_not() {
-    let shaded = page(1_000);
+fn long_stalls_are_shaded_also_in_the_seconds_before_their_end_and_short_ones_are_not() {
+    let shaded = page(2_500);
     let plots = shaded.matches("aria-label=\"Response time of ").count();
-    // Of three neighbouring seconds one rectangle.
+    // Of three neighbouring seconds one rectangle: 42, 41 and half of 40.
+    let widths: Vec<&str> = shaded.split("<rect class=\"stall\"").skip(1).collect();
+    let (_, width) = widths[0].split_once("width=\"").unwrap();
+    let (three, one) = (width.split('"').next().unwrap(), page(900));
+    let (_, of_one) = one.split_once("<rect class=\"stall\"").unwrap();
+    let (_, of_one) = of_one.split_once("width=\"").unwrap();
+    let ratio = three.parse::<f64>().unwrap() / of_one.split('"').next().unwrap().parse::<f64>().unwrap();
+    assert!((2.9..3.1).contains(&ratio), "{ratio}");
     assert_eq!(shaded.matches("<rect class=\"stall\"").count(), plots);
     assert!(shaded.contains("<i class=\"stall\"></i>the generator stalled"), "the key names it");
-    assert!(!page(0).contains("class=\"stall\""));
+    assert!(!page(50).contains("class=\"stall\""));
 }

@@ -319,7 +319,10 @@ impl<'a> Cursor<'a> {
                 Err(SyntaxError::new(self.at, "a comparison is `<`, `<=`, `>` or `>=`; a bound follows it"))
             }
             Some((_, comparison)) => Ok(comparison),
-            None => Err(SyntaxError::new(self.at, "`<`, `<=`, `>` or `>=` and a bound are missing")),
+            None => Err(SyntaxError::new(
+                self.at,
+                "`<`, `<=`, `>` or `>=` and a bound are missing; on a command line quote it, or the shell takes the sign: 'p95 < 50ms'",
+            )),
         }
     }
 }

@@ -146,13 +146,13 @@ fn syntax_errors_are_shown_with_a_caret() {
     an objective is missing; write it like `p95(list, phase = gameplay) < 50ms`
         
         ^
-    `<`, `<=`, `>` or `>=` and a bound are missing
+    `<`, `<=`, `>` or `>=` and a bound are missing; on a command line quote it, or the shell takes the sign: 'p95 < 50ms'
         p95
            ^
     `,` or `)` is missing; write it like `p95(list, phase = gameplay) < 50ms`
         p95(list < 5ms
                       ^
-    `<`, `<=`, `>` or `>=` and a bound are missing
+    `<`, `<=`, `>` or `>=` and a bound are missing; on a command line quote it, or the shell takes the sign: 'p95 < 50ms'
         p95(list) 5ms
                   ^
     a `"` without a closing `"`

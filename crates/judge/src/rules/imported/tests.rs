@@ -48,7 +48,7 @@ fn what_a_source_did_not_record_is_unknown_and_invalidates_nothing() {
     INCONCLUSIVE few
       1,000 observations: 0 of 1,000 failed; the true share is 0 % to 2.95 %, and 1 % is allowed (95 % confidence, effective sample size 100).
       L3 generator-saturated (caution): k6 did not record its own load: whether the generator was at its limit is unknown.
-      S4 too-few-tail-samples (inconclusive): Between 0 % and 2.95 % of 1,000 arrivals miss the bound (95 % confidence); 1 % may. The 1,000 count as 100 independent ones: 10 arrivals count as one until a run shows how much those that miss the bound cluster. If again none misses it, 3 min at this rate instead of 1 min (2,990 arrivals) would decide it.
+      S4 too-few-tail-samples (inconclusive): 0 of 1,000 arrivals missed the bound; the true share may still be up to 2.95 % (95 % confidence), and 1 % is allowed. The 1,000 count as 100 independent ones: 10 arrivals count as one until a run shows how much those that miss the bound cluster. If again none misses it, 3 min at this rate instead of 1 min (2,990 arrivals) would decide it.
     INCONCLUSIVE rate
       16.67/s over 1,000 observations: at least 0/s and at most 83.83/s, each at 95 % confidence; more than 1/s is asked for.
       L3 generator-saturated (caution): k6 did not record its own load: whether the generator was at its limit is unknown.

@@ -1,7 +1,7 @@
 //! What users of other load generators type, and what is written here.
 
 /// Options of other tools for an ad-hoc run, and those here.
-pub(super) const AD_HOC: [(&str, &str); 21] = [
+pub(super) const AD_HOC: [(&str, &str); 24] = [
     ("--vus", "-c NUMBER"),
     ("--users", "-c NUMBER"),
     ("--concurrent", "-c NUMBER"),
@@ -23,6 +23,9 @@ pub(super) const AD_HOC: [(&str, &str); 21] = [
     ("--connect-timeout", "-t DURATION"),
     ("--spawn-rate", "--ramp DURATION"),
     ("--output-format", "--json FILE"),
+    ("--threshold", "--objective 'p95 < 50ms'"),
+    ("--thresholds", "--objective 'p95 < 50ms'"),
+    ("--stages", "--ramp DURATION` or a plan with stages, which `plimsoll new URL` begins,"),
 ];
 
 /// The same where calls of gRPC have an option of this name.
@@ -48,7 +51,7 @@ pub(super) const GRPC_ALONE: [(&str, &str); 5] = [
 ];
 
 /// Options that have nothing to ask for here, and why.
-pub(super) const NOT_NEEDED: [(&[&str], &str); 8] = [
+pub(super) const NOT_NEEDED: [(&[&str], &str); 10] = [
     (
         &["--latency", "--latency-correction"],
         "every report has the distribution of latency, and with `-r` each time counts from when its request was due",
@@ -69,10 +72,12 @@ pub(super) const NOT_NEEDED: [(&[&str], &str); 8] = [
     (&["-l"], "responses may differ in length"),
     (&["--host", "--url"], "the URL stands alone: `plimsoll URL -c NUMBER -z DURATION`"),
     (&["-j"], "`--json -` prints the report as JSON"),
+    (&["-G", "--get"], "the query is in the URL: `plimsoll 'http://HOST/PATH?a=1'`"),
+    (&["-g"], "`plimsoll export RUN --csv FOLDER` writes tables of a run file"),
 ];
 
 /// Long options that vegeta and hey have with one hyphen, and those here.
-pub(super) const ONE_HYPHEN: [(&str, &str); 15] = [
+pub(super) const ONE_HYPHEN: [(&str, &str); 16] = [
     ("duration", "-z DURATION"),
     ("rate", "-r RATE"),
     ("body", "-D FILE"),
@@ -88,6 +93,7 @@ pub(super) const ONE_HYPHEN: [(&str, &str); 15] = [
     ("h2", "--http2"),
     ("output", "-o FILE"),
     ("disable-keepalive", "--disable-keepalive"),
+    ("cpus", "--loops NUMBER"),
 ];
 
 /// Options that a plan sets, and how.
@@ -136,7 +142,10 @@ pub(super) const IN_PLANS: [(&[&str], &str); 14] = [
         &["--dry-run", "--dry"],
         "`plimsoll check PLAN` shows what would be offered and sends nothing; `--once` sends each step once",
     ),
-    (&["--tag", "--tags", "--label"], "the name of the run file tells runs apart: `-o NAME.plimsoll`"),
+    (
+        &["--tag", "--tags", "--label"],
+        "`tags = { team = \"a\" }` in a scenario of the plan tags its requests; the name of the run file tells runs apart",
+    ),
     (&["--summary-export", "--summary"], "`--json FILE` writes the report as JSON"),
 ];
 
