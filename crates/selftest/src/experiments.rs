@@ -177,6 +177,7 @@ fn promised(promise: Promise) -> (&'static str, String) {
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
     match promise {
         Promise::AlarmsAtMost(most) => ("false alarms", format!("≤ {}", percent(most))),
+        Promise::FoundAtLeast(0.0) => ("found", "–".to_owned()),
         Promise::FoundAtLeast(least) => ("found", format!("≥ {}", percent(least))),
         Promise::MissedAtMost(most) => ("called none", format!("≤ {}", percent(most))),
         Promise::ClearedAtLeast(0.0) => ("shown to be none", "–".to_owned()),
