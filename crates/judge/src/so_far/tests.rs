@@ -35,6 +35,24 @@ fn so_far(text: &str, seconds: impl IntoIterator<Item = [u64; 3]>) -> Option<Sha
     of(counter.counts(), &objective, &workload)
 }
 
+/// 40 of 100 arrivals a second are dropped because the generator was late: no answer of the target.
+#[test]
+fn what_the_generator_did_not_send_is_not_the_targets_slowness() {
+    let (workload, objective) = (workload(), objective("p95(list) < 50ms"));
+    let mut counter = ObjectiveCounter::new(&workload, &objective);
+    for second in 0..60 {
+        let mut tick = tick(second, [60, 0, 0]);
+        let late = KeyId(2);
+        let key = Key::of(Metric::DroppedLate).scenario("play").endpoint("list").phase("steady");
+        tick.new_keys.push((late, key));
+        tick.add(late, second, 40);
+        counter.take(&tick);
+    }
+    let share = of(counter.counts(), &objective, &workload).unwrap();
+    assert_eq!((share.decision.answer, share.decision.share), (ShareAnswer::Pass, 0.0));
+    assert_eq!(counter.counts().value(&objective, 60).unwrap().floor(), 10.0);
+}
+
 /// None of 59 shows a share below 5 %. Three arrivals act as one where nothing shows how they cluster: 177, of which 50 came
 /// in 5 s, so that 127 are missing, which take 12.7 s.
 #[test]
