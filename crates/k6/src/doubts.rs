@@ -138,7 +138,9 @@ fn reversed(metric: &str, threshold: &Threshold) -> Option<String> {
         "http_req_failed" if operator == Operator::Less && bound == 1.0 => {
             Some(format!("`{text}` holds unless every request fails"))
         }
-        "checks" if is_below && bound > 0.0 => Some(format!("`{text}` requires checks that fail")),
+        "checks" if is_below && bound > 0.0 && bound < 1.0 => {
+            Some(format!("`{text}` requires checks that fail"))
+        }
         _ if is_of_times && is_above => Some(format!("`{text}` requires slow requests")),
         _ if is_of_times && is_below && bound > 0.0 && bound < 1.0 => {
             Some(format!("`{text}` is below a millisecond: times are in milliseconds"))

@@ -185,3 +185,41 @@ fn a_script_runs_once_instead_of_its_load() {
     assert_eq!(folder.json("run.json")["beside_k6"]["ended"]["done"], 1);
     folder.plimsoll(&["run", "count.js", "--once", "-u", "2"]).exits_with(255).stderr_contains(&["--once"]);
 }
+
+/// A login has the row of its virtual user, a step that of its iteration.
+#[test]
+fn a_step_that_takes_another_row_than_the_login_is_warned_of() {
+    let checked = |url: &str| {
+        let plan = format!(
+            r#"version = 1
+[targets.web]
+url = "http://127.0.0.1:8000"
+[data.users]
+generate = "user-{{1..10}}"
+[[login.user]]
+name = "log in"
+post = "${{web.url}}/login"
+json = {{ user = "${{users.id}}" }}
+extract = {{ token = "$.token", user = "$.user" }}
+[[scenarios]]
+name = "visit"
+login = "user"
+executor = "constant-arrival-rate"
+rate = "10/s"
+duration = "10s"
+[[scenarios.steps]]
+name = "order"
+get = "{url}"
+headers = {{ authorization = "${{token}}" }}
+"#
+        );
+        let ran = TestFolder::new(&plan).plimsoll(&["check", "plan.toml"]);
+        ran.exits_with(0);
+        ran.stdout.clone()
+    };
+    let warned = checked("${web.url}/orders?user=${users.id}");
+    let warning = "warning: in `visit`, `log in` is sent once for each virtual user, with a row of `users` of its own, and `order` has";
+    assert!(warned.contains(warning), "{warned}");
+    let extracted = checked("${web.url}/orders?user=${user}");
+    assert!(!extracted.contains("warning: in"), "{extracted}");
+}
