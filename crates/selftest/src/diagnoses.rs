@@ -32,13 +32,7 @@ pub(crate) fn add_text(text: &mut TerminalText, rows: &[Row], services: Experime
     text.line("");
     for Row { kind, tally } in rows {
         let mark = if kind.is_kept(tally) { "" } else { "  BROKEN" };
-        let named = kind.named_at_least.map(|least| format!(", named ≥ {:.0} %", least * 100.0));
-        text.line(format_args!(
-            "{} (wrong ≤ {:.0} %{}){mark}",
-            kind.name,
-            kind.wrong_at_most * 100.0,
-            named.unwrap_or_default()
-        ));
+        text.line(format_args!("{} (wrong ≤ {:.0} %){mark}", kind.name, kind.wrong_at_most * 100.0));
         let rules = [
             ("ledger", tally.ledger),
             ("highest use", tally.highest_use),

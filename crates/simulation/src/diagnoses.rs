@@ -42,8 +42,6 @@ pub struct DiagnosisKind {
     /// What it is, in a few words.
     pub name: &'static str,
     drawn: Drawn,
-    /// How often the limit is named at least; none: nothing is promised.
-    pub named_at_least: Option<f64>,
     /// How often another resource is named at most.
     pub wrong_at_most: f64,
 }
@@ -66,14 +64,13 @@ pub struct DiagnosisTally {
 
 /// Every kind.
 pub fn diagnosis_kinds() -> [DiagnosisKind; 5] {
-    let kind =
-        |name, drawn, named_at_least| DiagnosisKind { name, drawn, named_at_least, wrong_at_most: 0.05 };
+    let kind = |name, drawn| DiagnosisKind { name, drawn, wrong_at_most: 0.05 };
     [
-        kind("the limit and the wait for it are observed", Drawn::Observed, Some(0.5)),
-        kind("the wait for the limit is not observed", Drawn::WithoutWait, None),
-        kind("the limit is not observed: an unknown cause", Drawn::Hidden, None),
-        kind("two limits at the same load", Drawn::Mixed, None),
-        kind("15 % of uses and 40 % of waits are not observed", Drawn::AsItComes, None),
+        kind("the limit and the wait for it are observed", Drawn::Observed),
+        kind("the wait for the limit is not observed", Drawn::WithoutWait),
+        kind("the limit is not observed: an unknown cause", Drawn::Hidden),
+        kind("two limits at the same load", Drawn::Mixed),
+        kind("15 % of uses and 40 % of waits are not observed", Drawn::AsItComes),
     ]
 }
 
@@ -114,12 +111,10 @@ impl DiagnosisKind {
         tally
     }
 
-    /// Whether the promises are kept, as far as chance allows to say: exact one-sided limits at 99.9 % do not contradict them.
+    /// Whether the promise is kept, as far as chance allows to say: the exact one-sided limit at 99.9 % does not contradict it.
     pub fn is_kept(&self, tally: &DiagnosisTally) -> bool {
-        let NamedCounts { right, wrong, .. } = tally.ledger;
-        let limits = |count: u64| stats::share_limits(count as f64, tally.ledger.all() as f64, 0.999);
-        limits(wrong).lower <= self.wrong_at_most
-            && self.named_at_least.is_none_or(|least| limits(right).upper >= least)
+        let NamedCounts { wrong, .. } = tally.ledger;
+        stats::share_limits(wrong as f64, tally.ledger.all() as f64, 0.999).lower <= self.wrong_at_most
     }
 }
 
@@ -264,7 +259,6 @@ mod tests {
         };
         assert!(kind.is_kept(&counts(700, 20)));
         assert!(!kind.is_kept(&counts(700, 100)), "a tenth is wrong");
-        assert!(!kind.is_kept(&counts(400, 20)), "less than half is named");
     }
 
     /// The figures of docs/diagnosis.md, of 4,000 services of each kind from seed 1.
