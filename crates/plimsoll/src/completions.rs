@@ -21,7 +21,7 @@ fn with_help(command: Command) -> Command {
     command.disable_help_subcommand(true).subcommand(help.subcommands(verbs).subcommands(topics))
 }
 
-/// The command line, in which options whose values are no files do not offer any.
+/// The command line, in which only options whose values are files offer files.
 fn with_hints(command: Command) -> Command {
     let hinted = |argument: Arg| {
         let names: Vec<&str> =

@@ -51,8 +51,8 @@ pub(crate) const STEAL_WINDOW: f64 = 0.05;
 pub(crate) const FREQUENCY_APART: f64 = 0.05;
 /// The largest share of [`WINDOW_S`] in which a process may wait for memory or a processor.
 pub(crate) const PRESSURE: f64 = 0.05;
-/// A scheduler that divides processors fairly lets a process wait for milliseconds, under heavy load for tenths of a second;
-/// what keeps one from running for longer is no neighbour, in milliseconds.
+/// A scheduler that divides processors fairly lets a process wait for milliseconds, under heavy load for tenths of a second. A
+/// longer stall has another cause than neighbours, in milliseconds.
 pub(crate) const STOPPED_MS: f64 = 1_000.0;
 /// The most cores that other processes may use while a process waits for a processor.
 pub(crate) const OTHERS_CORES: f64 = 0.25;

@@ -41,7 +41,7 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
     open.into_iter().map(|(_, finding)| finding).collect()
 }
 
-/// Findings without those of this rule on objectives that another finding invalidates: a longer run is no answer to that.
+/// Findings without those of this rule on objectives that another finding invalidates: a longer run does not change that.
 pub(crate) fn without_superseded(mut findings: Vec<Finding>) -> Vec<Finding> {
     let is_invalidating = |effect: &ClaimEffect| effect.effect.on(Verdict::Pass) == Verdict::Invalid;
     let invalidated: Vec<String> = findings
