@@ -16,7 +16,7 @@ use workload::{Executor, Flow, Phase, Workload};
 use crate::facts::Facts;
 
 use fixtures::{copy_of, end, manifest, steps};
-pub(crate) use fixtures::{worker, workload};
+pub(crate) use fixtures::{over_two_workers, with_lost_worker, worker, workload};
 
 /// Name, first second and end of each phase.
 const PHASES: [(&str, u32, u32); 2] = [("warm-up", 0, 10), ("steady", 10, 70)];

@@ -126,7 +126,7 @@ fn reversed(metric: &str, threshold: &Threshold) -> Option<String> {
     {
         return Some(format!(
             "`p({percent})` is the {percent}th of a hundred: write `p({})`",
-            percent * 100.0
+            (percent * 1e5).round() / 1e3
         ));
     }
     let is_below = matches!(operator, Operator::Less | Operator::LessOrEqual);

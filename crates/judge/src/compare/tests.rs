@@ -61,6 +61,8 @@ fn different_error_rates_refuse_differences_of_latency() {
     invalid [0, 1] `list` in `steady`: 0 % of 6,000 failed against 7 % of 6,000. Latency of successes is not comparable.
     refusals: 1
     ");
+    let because = judgement([(&sound(), Provenance::Intact), (&failing, Provenance::Intact)]).because;
+    assert!(because.contains("not compared: C1 error-rates-differ"), "{because}");
     assert_eq!(between("C1", &sound(), &later()), "nothing");
     assert_eq!(between("C1", &failing, &failing), "nothing");
     let mut imported = sound();

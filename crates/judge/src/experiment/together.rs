@@ -166,14 +166,9 @@ fn limit(metric: &mut MetricAnswer, limit: Option<Limit>, end: &ExperimentEnd) {
     if is_excluded || (metric.verdict == MetricVerdict::Inconclusive && is_over) {
         metric.verdict = MetricVerdict::NotShown;
         metric.decided_at = metric.decided_at.filter(|_| is_excluded);
-        let [of_a, of_b] = metric.without_value;
-        let gaps = match of_a + of_b {
-            0 => String::new(),
-            _ => format!(
-                " Of {} pairs {of_a} have no value of A and {of_b} none of B, so that signs alone decide: more pairs are needed.",
-                metric.pairs
-            ),
-        };
+        // Which pairs have no value is part of the reason.
+        let gaps =
+            if metric.without_value == [0; 2] { String::new() } else { format!(" {}", metric.because) };
         metric.because = format!("{}{gaps}", limit.why());
     }
 }

@@ -41,40 +41,20 @@ fn findings(facts: &Facts<'_>, worker: &WorkerState) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use crate::testing::{Load, TestRun, over_two_workers, with_lost_worker, worker};
 
-    use evidence::{Instance, Instant, Notice, NoticeKind, Observed, SeriesKey, Sink as _};
-
-    use crate::testing::{Load, TestRun, worker};
-
-    fn of_two_workers() -> TestRun {
-        let mut test_run =
-            TestRun::new().offer("steady", "list", Load::ok(100)).with_objective("fast", "p95(list) < 50ms");
-        test_run.edit(|manifest| manifest.workers = vec![worker(1), worker(2)]);
-        for process in [1, 2] {
-            let place = Instance { machine: 0, process, loop_index: 0 };
-            let series = SeriesKey::new("loop_cpu", SeriesKey::GENERATOR, "cores").instance(place);
-            test_run.observe(&series, 0..70, 0.1);
-        }
-        test_run
+    fn sound() -> TestRun {
+        TestRun::new().offer("steady", "list", Load::ok(100)).with_objective("fast", "p95(list) < 50ms")
     }
 
     #[test]
     fn workers_that_stayed_give_no_finding() {
-        assert_eq!(of_two_workers().findings(super::check), "nothing");
+        assert_eq!(over_two_workers(sound()).findings(super::check), "nothing");
     }
 
     #[test]
     fn one_that_vanished_marks_its_phase_and_no_objective_is_met_in_it() {
-        let mut test_run = of_two_workers();
-        let notice = Notice {
-            at: Instant::at(Duration::from_secs(40)),
-            observer: SeriesKey::GENERATOR.to_owned(),
-            instance: Some(worker(2).place),
-            kind: NoticeKind::Gone,
-            text: "worker 2 vanished: the connection was closed".to_owned(),
-        };
-        test_run.run.observed(&Observed { notices: vec![notice], ..Observed::default() }).unwrap();
+        let test_run = with_lost_worker(sound());
         insta::assert_snapshot!(test_run.findings(super::check), @r"
         inconclusive [steady] At 40 s worker 2 vanished: the connection was closed.
           from Some(40.0) s
@@ -85,7 +65,7 @@ mod tests {
 
     #[test]
     fn one_that_never_offered_anything_marks_every_phase() {
-        let mut test_run = of_two_workers();
+        let mut test_run = over_two_workers(sound());
         test_run.edit(|manifest| manifest.workers.push(worker(3)));
         let found = test_run.findings(super::check);
         assert!(found.contains("Nothing was recorded of worker 3 (127.0.0.1:7403)"), "{found}");

@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use evidence::manifest::Worker;
 use evidence::memory::MemoryRun;
-use evidence::{Ending, Instance, Manifest, Run, RunEnd};
+use evidence::{
+    Ending, Instance, Instant, Manifest, Notice, NoticeKind, Observed, Run, RunEnd, SeriesKey, Sink as _,
+};
 use workload::{
     Arrivals, Executor, Expect, Flow, Phase, Request, Scenario, Step, Template, Weighted, Workload,
 };
 
-use super::{PHASES, SCENARIO, SECONDS};
+use super::{PHASES, SCENARIO, SECONDS, TestRun};
 
 /// The same evidence under `manifest`, without an end.
 pub(super) fn copy_of(run: &MemoryRun, manifest: Manifest) -> MemoryRun {
@@ -48,6 +50,31 @@ pub(crate) fn worker(process: u16) -> Worker {
         clock_offset_ns: 0,
         clock_error_ns: 20_000,
     }
+}
+
+/// A run over two workers of which both have offered load.
+pub(crate) fn over_two_workers(mut test_run: TestRun) -> TestRun {
+    test_run.edit(|manifest| manifest.workers = vec![worker(1), worker(2)]);
+    for process in [1, 2] {
+        let series =
+            SeriesKey::new("loop_cpu", SeriesKey::GENERATOR, "cores").instance(worker(process).place);
+        test_run.observe(&series, 0..70, 0.1);
+    }
+    test_run
+}
+
+/// The same where the second is lost after 40 s.
+pub(crate) fn with_lost_worker(test_run: TestRun) -> TestRun {
+    let mut test_run = over_two_workers(test_run);
+    let notice = Notice {
+        at: Instant::at(Duration::from_secs(40)),
+        observer: SeriesKey::GENERATOR.to_owned(),
+        instance: Some(worker(2).place),
+        kind: NoticeKind::Gone,
+        text: "worker 2 vanished: the connection was closed".to_owned(),
+    };
+    test_run.run.observed(&Observed { notices: vec![notice], ..Observed::default() }).unwrap();
+    test_run
 }
 
 pub(super) fn manifest() -> Manifest {

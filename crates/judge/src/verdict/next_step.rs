@@ -61,11 +61,9 @@ fn step(finding: &Finding) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use evidence::Verdict;
 
-    use evidence::{Instance, Instant, Notice, NoticeKind, Observed, SeriesKey, Sink as _, Verdict};
-
-    use crate::testing::{Load, TestRun, worker};
+    use crate::testing::{Load, TestRun, with_lost_worker};
 
     fn half_dropped() -> TestRun {
         let load = Load { dropped_generator_late: 50, ..Load::ok(50) };
@@ -82,26 +80,24 @@ mod tests {
 
     #[test]
     fn a_lost_worker_is_the_cause_of_the_load_that_it_did_not_offer() {
-        let mut test_run = half_dropped();
-        test_run.edit(|manifest| manifest.workers = vec![worker(1), worker(2)]);
-        for process in [1, 2] {
-            let place = Instance { machine: 0, process, loop_index: 0 };
-            let series = SeriesKey::new("loop_cpu", SeriesKey::GENERATOR, "cores").instance(place);
-            test_run.observe(&series, 0..70, 0.1);
-        }
-        let notice = Notice {
-            at: Instant::at(Duration::from_secs(40)),
-            observer: SeriesKey::GENERATOR.to_owned(),
-            instance: Some(worker(2).place),
-            kind: NoticeKind::Gone,
-            text: "worker 2 vanished: the connection was closed".to_owned(),
-        };
-        test_run.run.observed(&Observed { notices: vec![notice], ..Observed::default() }).unwrap();
-        let judgement = test_run.judge();
+        let judgement = with_lost_worker(half_dropped()).judge();
         assert!(
             judgement.because.contains("Next: At 40 s worker 2 vanished: the connection was closed. Look at")
         );
         assert_eq!(judgement.findings[0].title, "worker-vanished", "it comes before what follows from it");
+    }
+
+    #[test]
+    fn what_another_finding_invalidates_is_not_told_to_run_longer() {
+        let load = Load { failed: 3, dropped_generator_late: 50, ..Load::ok(47) };
+        let test_run =
+            TestRun::new().offer("steady", "list", load).with_objective("few", "error_rate(list) < 7%");
+        let judgement = test_run.judge();
+        assert!(judgement.findings.iter().any(|finding| finding.title == "offered-load-not-reached"));
+        assert!(
+            judgement.findings.iter().all(|finding| finding.title != "too-few-tail-samples"),
+            "{judgement:?}"
+        );
     }
 
     #[test]

@@ -140,4 +140,11 @@ fn a_run_that_could_not_be_made_is_an_error_in_the_reports_of_a_ci_job() {
     let url = ["http", URL, "-n", "1", "--junit", "url.xml"];
     folder.plimsoll(&url).exits_with(2);
     assert!(folder.read("url.xml").contains("nothing answers at 127.0.0.1:1"), "{}", folder.read("url.xml"));
+    folder.plimsoll(&["ab", "nosuch.toml", "--junit", "ab.xml", "--md", "ab.md"]).exits_with(2);
+    assert!(folder.read("ab.xml").contains("errors=\"1\""), "{}", folder.read("ab.xml"));
+    assert!(folder.read("ab.md").contains("NOT RUN: nosuch"), "{}", folder.read("ab.md"));
+    folder
+        .plimsoll(&["127.0.0.1", "8791"])
+        .exits_with(2)
+        .stderr_contains(&["`plimsoll http://127.0.0.1:8791/`"]);
 }

@@ -85,6 +85,17 @@ pub(crate) fn between<'p>(page: &'p str, from: &str, to: &str) -> &'p str {
 }
 
 #[test]
+fn plans_that_offer_different_loads_are_named_before_any_difference() {
+    let mut comparison = small(Differences::Refused);
+    let mut finding = comparison.judgement.findings[0].clone();
+    (finding.finding.rule, finding.finding.scope) = (RuleId::C3, Scope::default());
+    finding.finding.what = "The shape of the load differs.".to_owned();
+    comparison.judgement.findings.push(finding);
+    let text = forms::terminal(&comparison, Style::Plain, 100, Detail::Brief);
+    assert!(text.starts_with("MEASURED  The shape of the load differs. Two runs side by side"), "{text}");
+}
+
+#[test]
 fn the_terminal_lays_two_runs_side_by_side() {
     insta::assert_snapshot!(forms::terminal(&small(Differences::Refused), Style::Plain, 100, Detail::Full), @r"
     MEASURED  Error rate of claim: 0 % in A, 10.0 % in B. Two runs side by side: a description.

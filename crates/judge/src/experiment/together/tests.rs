@@ -103,6 +103,15 @@ fn an_open_time_is_looked_for_until_the_last_look() {
 }
 
 #[test]
+fn a_time_that_is_not_shown_names_the_pair_without_a_value() {
+    let mut pairs = varying_windows(16, [1.0; 2], [0.1, 0.01]);
+    pairs[1].values[0][1] = SlotValue::Missing("the generator did not run.".to_owned());
+    let p50 = &usual(&pairs).metrics[0];
+    assert_eq!((p50.verdict, p50.without_value), (MetricVerdict::NotShown, [0, 1]));
+    assert!(p50.because.contains("in pair 2 B has none: the generator did not run"), "{}", p50.because);
+}
+
+#[test]
 fn what_shares_a_store_or_was_not_started_anew_shows_differences_only() {
     use MetricVerdict::{Improved, NotShown, Regressed};
     let store = Together { have_shared_store: true, ..Together::default() };
