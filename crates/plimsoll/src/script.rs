@@ -165,7 +165,6 @@ impl RunKind for ScriptRun<'_> {
         let ScriptRun { arguments, loaded, log, after, .. } = &mut self;
         values::finish(loaded.values.take());
         if let Some(failure) = loaded.script.requests().init_failure() {
-            self.log.end();
             return Err(not_made(failure));
         }
         let is_undecided = judged.judgement.verdict == Verdict::Inconclusive;
@@ -178,7 +177,7 @@ impl RunKind for ScriptRun<'_> {
             log.sink()(warning);
         }
         outcome.write(arguments, loaded, after.as_ref(), &log.sink())?;
-        self.log.end();
+        drop(self.log);
         let outputs = &self.arguments.outputs;
         let summary = outputs.reported(judged.summary, &outputs.files(sealed.kept()));
         let document = summary.document();

@@ -23,7 +23,7 @@ pub(super) fn check(arguments: &ScriptArguments) -> CommandResult<u8> {
     let noted = Arc::new(NotedFiles::over(standard_input::files(&arguments.script, &inputs.path)?));
     let loaded = load(inputs, here(noted.clone(), true, Vec::new()), &log.sink())?;
     let texts = module_texts(&loaded, &noted)?;
-    log.end();
+    drop(log);
     let mut text = TerminalText::default();
     text.quote("", &loaded.options.header().join("\n")).line("");
     text.append(&offer(&plan(&loaded)?.workload).render());

@@ -60,7 +60,7 @@ pub(crate) fn read(arguments: &mut ScriptArguments) -> CommandResult<ScriptForPo
     let loaded = load(inputs.clone(), here(noted.clone(), true, Vec::new()), &log.sink())?;
     loaded.options.notes.iter().for_each(screen::note);
     let plan = plan(&loaded)?;
-    log.end();
+    drop(log);
     let options = &loaded.options.options;
     Ok(ScriptForPods {
         plan,

@@ -1,4 +1,5 @@
-//! The log of a script: printed by a thread of its own, so that no loop waits for a terminal.
+//! The log of a script: printed by a thread of its own, so that no loop waits for a terminal. When the log is dropped,
+//! the lines that wait are printed, however its command ends.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -27,7 +28,8 @@ pub(super) struct ScriptLog {
     lines: SyncSender<LogLine>,
     debug_lines: DebugLines,
     waiting: Arc<Waiting>,
-    printer: JoinHandle<()>,
+    /// Taken when the log is dropped.
+    printer: Option<JoinHandle<()>>,
 }
 
 /// What is known of the lines that wait.
@@ -62,7 +64,7 @@ impl ScriptLog {
         let known = waiting.clone();
         let thread = std::thread::Builder::new().name("script-log".to_owned());
         let printer = thread.spawn(move || print_all(&printed, &known, output)).map_err(Failure::own)?;
-        Ok(ScriptLog { lines, debug_lines, waiting, printer })
+        Ok(ScriptLog { lines, debug_lines, waiting, printer: Some(printer) })
     }
 
     /// Takes lines without waiting.
@@ -75,24 +77,26 @@ impl ScriptLog {
             }
         })
     }
+}
 
+impl Drop for ScriptLog {
     /// Print what waits. Lines that are written later are left out.
-    pub(super) fn end(self) {
-        let ScriptLog { lines, waiting, printer, .. } = self;
-        let left_out = waiting.left_out.load(Ordering::Relaxed);
+    fn drop(&mut self) {
+        let left_out = self.waiting.left_out.load(Ordering::Relaxed);
         if left_out > 0 {
             let text = format!(
                 "{left_out} lines of the log came faster than they could be printed and were left out"
             );
-            waiting.bytes.fetch_add(text.len(), Ordering::Relaxed);
+            self.waiting.bytes.fetch_add(text.len(), Ordering::Relaxed);
             // The printer ends with the channel only.
-            let _ = lines.send(LogLine { level: Level::Warning, text, fields: Vec::new() });
+            let _ = self.lines.send(LogLine { level: Level::Warning, text, fields: Vec::new() });
         }
         // An empty text without fields is not a line of a script.
-        let _ = lines.send(END);
-        drop(lines);
-        // That it could not print changes nothing.
-        let _ = printer.join();
+        let _ = self.lines.send(END);
+        if let Some(printer) = self.printer.take() {
+            // That it could not print changes nothing.
+            let _ = printer.join();
+        }
     }
 }
 

@@ -69,7 +69,7 @@ struct ServedScript {
 impl ServedScript {
     /// What it has asked of its test, for the coordinator. Its log is printed to its end.
     fn finish(self) -> serde_json::Value {
-        self.log.end();
+        drop(self.log);
         serde_json::to_value(self.script.requests().asked()).unwrap_or_default()
     }
 }

@@ -195,3 +195,16 @@ fn the_rate_of_a_counter_is_the_same_in_the_summary_and_in_the_claim() {
     let claimed = claim(&report, "http_reqs rate>1")["observed"]["value"].as_f64().unwrap();
     assert_eq!(shown, claimed);
 }
+
+#[test]
+fn what_a_setup_prints_before_it_throws_is_printed_to_its_end() {
+    let script = "
+        export function setup() {
+            for (let i = 0; i < 5000; i++) console.log(`line ${i}`);
+            throw new Error('no setup');
+        }
+        export default function () {}";
+    let (_, ran) = run_alone(script, &[]);
+    ran.exits_with(107).stderr_contains(&["no setup"]);
+    assert_eq!(ran.stderr.lines().filter(|line| line.starts_with("INFO line ")).count(), 5000);
+}
