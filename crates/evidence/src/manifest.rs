@@ -90,6 +90,11 @@ impl Manifest {
         }
     }
 
+    /// Whether both are of one and the same run. Of runs whose start is not known that cannot be said.
+    pub fn is_of_same_run(&self, other: &Manifest) -> bool {
+        self == other && !self.started_at.is_empty() && self.started_at != Manifest::UNKNOWN_START
+    }
+
     /// Whether the run file is of a version that counts requests during stalls apart.
     pub fn counts_perturbed(&self) -> bool {
         self.schema_version >= 3

@@ -265,9 +265,14 @@ pub fn time_tick(ms: f64) -> String {
     without_zeros(&time(ms))
 }
 
-/// A number without a unit: whole numbers as they are, others with four significant digits.
+/// Numbers closer to 0 are written with an exponent.
+const TINY: f64 = 1e-5;
+
+/// A number without a unit: whole numbers as they are, others with four significant digits, tiny ones as `2.4e-13`.
 pub fn plain(value: f64) -> String {
-    if value.fract() == 0.0 && value.abs() < 1e15 {
+    if value != 0.0 && value.abs() < TINY {
+        format!("{}{:.1e}", if value < 0.0 { MINUS } else { "" }, value.abs())
+    } else if value.fract() == 0.0 && value.abs() < 1e15 {
         group(&format!("{value:.0}"))
     } else {
         significant(value, 4)
@@ -312,6 +317,7 @@ mod tests {
             [0, 1, 2_000].map(|n| counted(n, "request")),
             ["0 requests", "1 request", "2,000 requests"]
         );
+        assert_eq!([plain(0.0), plain(2.38e-13), plain(-2e-6)], ["0", "2.4e-13", "−2.0e-6"]);
         let below = [time(-0.003), time(-12.3), bytes(-3.0), plain(-1_200.0), significant(-0.5, 3)];
         assert_eq!(below, ["−3 µs", "−12.3 ms", "−3 B", "−1,200", "−0.500"]);
         assert_eq!(significant(f64::NEG_INFINITY, 3), "−∞");

@@ -64,12 +64,6 @@ impl<'p> Pair<'p, '_> {
         base.facts.figures.endpoints().filter_map(pair)
     }
 
-    /// Whether a run is compared with itself.
-    pub(crate) fn is_same_run(&self) -> bool {
-        let [base, new] = self.both().map(|run| run.manifest());
-        base == new && !base.started_at.is_empty() && base.started_at != Manifest::UNKNOWN_START
-    }
-
     pub(crate) fn both(&self) -> [&'p JudgedRun<'_>; 2] {
         [self.base, self.new]
     }

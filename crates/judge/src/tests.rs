@@ -66,7 +66,7 @@ fn a_dead_target_fails_its_error_objective() {
         .with_objective("few_errors", "error_rate(all) < 0.1%")
         .with_objective("warm", "p95(list, phase = warm-up) < 50ms");
     insta::assert_snapshot!(test_run.verdict(), @r"
-    FAIL: 2 of 3 objectives are violated: fast, few_errors. 1 is met. The run is too short to rule out outages longer than 167 ms that occur less than once in 3.33 s.
+    FAIL: 2 of 3 objectives are violated: fast (p95(list, phase = steady) < 50ms, measured ∞), few_errors (error_rate(all) < 0.1%, measured 85.7 %). 1 is met. The run is too short to rule out outages longer than 167 ms that occur less than once in 3.33 s.
     FAIL fast
       Infinite over 6,000 observations: 6,000 of 6,000 failed or took 50 ms or longer; the true share is at least 99.5 %, and 5 % is allowed (95 % confidence, effective sample size 600).
       T4 functional-failure-phase (caution): 0 % success for 60 s of `steady` (0 of 6,000): 6,000 ended in `refused`. Its latencies are not those of a working target.
@@ -83,7 +83,7 @@ fn failures_beyond_the_tail_make_the_quantile_infinite() {
         .offer("steady", "list", Load { failed: 6, ..Load::ok(94) })
         .with_objective("fast", "p95(list) < 50ms");
     insta::assert_snapshot!(test_run.verdict(), @r"
-    FAIL: The objective is violated: fast.
+    FAIL: The objective is violated: fast (p95(list) < 50ms, measured ∞).
     FAIL fast
       Infinite over 6,000 observations: 360 of 6,000 (6 %) failed or took 50 ms or longer; the true share is at least 5.5 %, and 5 % is allowed (95 % confidence, effective sample size 6,000).
     ");
@@ -98,7 +98,7 @@ fn a_reached_vu_limit_decides_by_what_was_dropped() {
         .with_objective("few_errors", "error_rate(list) < 1%");
     test_run.at_vu_limit(20..60, 0.8);
     insta::assert_snapshot!(test_run.verdict(), @r"
-    FAIL: 1 of 2 objectives is violated: few_errors. 1 is met. The run is too short to rule out outages longer than 1.17 s that occur less than once in 23.3 s.
+    FAIL: 1 of 2 objectives is violated: few_errors (error_rate(list) < 1%, measured 2 %). 1 is met. The run is too short to rule out outages longer than 1.17 s that occur less than once in 23.3 s.
     PASS fast
       10.5 ms over 6,000 observations: 120 of 6,000 (2 %) failed or took 50 ms or longer; the true share is at most 2.32 %, and 5 % is allowed (95 % confidence, effective sample size 6,000).
       L4 closed-loop-or-capped (caution): `play` was at its limit of 100,000 virtual users for 53.3 % of `steady`: the VU limit set both the rate and the latency.
@@ -113,7 +113,7 @@ fn a_generator_that_stalls_decides_what_its_stalls_cannot_change() {
     let mut test_run = sound().with_objective("impossible", "p95(list, phase = steady) < 1ms");
     test_run.stall(10..70, 9_000);
     insta::assert_snapshot!(test_run.verdict(), @r"
-    FAIL: 1 of 4 objectives is violated: impossible. 3 are met. The run is too short to rule out outages longer than 1 s that occur less than once in 23.3 s.
+    FAIL: 1 of 4 objectives is violated: impossible (p95(list, phase = steady) < 1ms, measured 10.5 ms). 3 are met. The run is too short to rule out outages longer than 1 s that occur less than once in 23.3 s.
     PASS fast
       10.5 ms over 6,000 observations: 0 of 6,000 failed or took 50 ms or longer; the true share is at most 0.0499 %, and 5 % is allowed (95 % confidence, effective sample size 6,000).
       S9 noisy-host (caution): Other work took the processor: loop 0 was stalled for 90 % of `steady` (longest stall 9.01 ms).
@@ -152,7 +152,7 @@ fn counts_that_do_not_add_up_invalidate_a_run_without_objectives() {
 fn a_run_that_its_plan_ended_early_is_judged_on_what_there_is() {
     let run = || sound().with_objective("impossible", "p95(list, phase = steady) < 1ms");
     insta::assert_snapshot!(run().stopped_by("impossible", 65_432).verdict(), @r"
-    FAIL: 1 of 4 objectives is violated: impossible. 3 are met. The run is too short to rule out outages longer than 1 s that occur less than once in 23.3 s. The plan's stop rule for impossible ended the run at 65.4 s of 70 s.
+    FAIL: 1 of 4 objectives is violated: impossible (p95(list, phase = steady) < 1ms, measured 10.5 ms). 3 are met. The run is too short to rule out outages longer than 1 s that occur less than once in 23.3 s. The plan's stop rule for impossible ended the run at 65.4 s of 70 s.
     PASS fast
       10.5 ms over 6,000 observations: 0 of 6,000 failed or took 50 ms or longer; the true share is at most 0.0499 %, and 5 % is allowed (95 % confidence, effective sample size 6,000).
     PASS few_errors
@@ -222,7 +222,7 @@ fn series_count_samples_and_never_gaps() {
     test_run.observe(&cpu("web"), 20..30, 0.5);
     test_run.observe(&cpu(SeriesKey::GENERATOR), 0..70, 0.9);
     insta::assert_snapshot!(test_run.verdict(), @r"
-    FAIL: 1 of 3 objectives is violated: peak. 2 are not decided: cpu, memory.
+    FAIL: 1 of 3 objectives is violated: peak (max(cpu, target = web) < 0.85, measured 1.9 cores). 2 are not decided: cpu, memory.
     INCONCLUSIVE cpu
       0.5 cores over 10 samples meets < 0.85 cores.
       O1 observation-gap (inconclusive): `cpu` was not observed for 83.3 % of the time that the objective is about.

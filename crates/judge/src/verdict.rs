@@ -6,12 +6,15 @@ use evidence::{Claim, Finding, Judgement, Key, Missing, RuleId, Severity, Verdic
 use figures::{Figures, Row};
 
 use crate::claims;
-use crate::facts::Facts;
+use crate::facts::{Facts, MeasuredObjective};
 use crate::rule::AffectedClaims;
 use crate::rules::functional_failure_phase::most_frequent_failure;
 use crate::rules::iterations_threw::Exceptions;
 use crate::rules::{self, RULES_VERSION, partial_pass};
-use figures::number::brief;
+use figures::number::{INFINITE, brief};
+
+/// Of more violated claims only the names are in the sentence beside the verdict.
+const MAX_EXPLAINED: usize = 3;
 
 /// The exit code for a verdict: 0 PASS or MEASURED, 3 FAIL, 4 INCONCLUSIVE, 5 INVALID.
 pub fn exit_code(verdict: Verdict) -> u8 {
@@ -60,8 +63,7 @@ fn whole(facts: &Facts<'_>, claims: &[Claim], findings: &[Finding]) -> (Verdict,
     let noun = noun(claims);
     let open = without_verdict(claims);
     for verdict in [Verdict::Fail, Verdict::Invalid, Verdict::Inconclusive] {
-        let names: Vec<&str> =
-            claims.iter().filter(|c| c.verdict == verdict).map(|c| c.name.as_str()).collect();
+        let names = named(facts, claims, verdict);
         if verdict == Verdict::Inconclusive && !names.is_empty() && !facts.can_pass() {
             return (verdict, claims::cut_short(facts));
         }
@@ -85,6 +87,24 @@ fn whole(facts: &Facts<'_>, claims: &[Claim], findings: &[Finding]) -> (Verdict,
     let met = format!("{}.", noun.with_result(Verdict::Pass, answered, answered));
     let sentences = [Some(met), open, claims::blind_spot(claims), claims::stopped_early(facts)];
     (Verdict::Pass, joined(sentences))
+}
+
+/// The names of the claims with this verdict; of a few that are violated with what they ask for and what was measured.
+fn named(facts: &Facts<'_>, claims: &[Claim], verdict: Verdict) -> Vec<String> {
+    let its = || facts.objectives.iter().zip(claims).filter(|(_, claim)| claim.verdict == verdict);
+    if verdict != Verdict::Fail || its().count() > MAX_EXPLAINED {
+        return its().map(|(_, claim)| claim.name.clone()).collect();
+    }
+    let explained = |(measured, claim): (&MeasuredObjective<'_>, &Claim)| {
+        let value = match claim.observed.value {
+            None => INFINITE.to_owned(),
+            Some(value) if measured.objective.measure.unit() == "1" => brief::percent(value),
+            Some(value) => brief::quantity(value, &claim.observed.unit),
+        };
+        let asked = if claim.name == claim.text { String::new() } else { format!("{}, ", claim.text) };
+        format!("{} ({asked}measured {value})", claim.name)
+    };
+    its().map(explained).collect()
 }
 
 fn joined<const N: usize>(sentences: [Option<String>; N]) -> String {

@@ -440,12 +440,6 @@ pub(crate) struct ReportArguments {
     /// An objective to judge the run by, besides its own, such as 'p95 < 50ms'; repeatable
     #[arg(long = "objective", alias = "ask", value_name = "OBJECTIVE")]
     pub(crate) objectives: Vec<String>,
-    /// Write a card with the verdict, the objectives and the first numbers, for a chat or a pull request: FILE.svg, FILE.png or FILE.md
-    #[arg(long, value_name = "FILE", value_parser = reports::card_file)]
-    pub(crate) card: Option<PathBuf>,
-    /// Draw the card on a dark background
-    #[arg(long, requires = "card")]
-    pub(crate) dark: bool,
     #[command(flatten)]
     pub(crate) outputs: OutputArguments,
 }

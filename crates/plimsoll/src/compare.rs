@@ -9,6 +9,7 @@ use archive::Stored;
 use conduct::failure::{CommandResult, Failure};
 use conduct::judged::StoredRun;
 use conduct::untrusted::UntrustedRunFiles;
+use evidence::Run as _;
 
 use crate::arguments::CompareArguments;
 use crate::outputs;
@@ -29,6 +30,7 @@ pub(crate) fn compare(arguments: &CompareArguments) -> CommandResult<u8> {
     let received = UntrustedRunFiles::at(paths())?;
     received.reach().confine();
     let opened: Vec<Opened> = received.read()?.into_iter().map(open).collect::<CommandResult<_>>()?;
+    refuse_same_run(&opened)?;
     let sides: Vec<judge::Side<'_>> = opened.iter().map(|of| of.stored.side(&of.name)).collect();
     let judgement = judge::compare(&sides, &arguments.expect).map_err(Failure::own)?;
     let shown: Vec<summary::Side<'_>> = opened.iter().map(shown_side).collect();
@@ -41,6 +43,24 @@ pub(crate) fn compare(arguments: &CompareArguments) -> CommandResult<u8> {
 fn open(run: Stored) -> CommandResult<Opened> {
     let name = run.path().display().to_string();
     Ok(Opened { name, stored: StoredRun::judge(run)? })
+}
+
+/// Refuse a run beside itself: a script that names one file twice would take its differences of 0 for a result.
+fn refuse_same_run(opened: &[Opened]) -> CommandResult<()> {
+    let [baseline, others @ ..] = opened else { return Ok(()) };
+    let is_same = |other: &&Opened| {
+        baseline.stored.run.manifest().is_of_same_run(other.stored.run.manifest())
+            && baseline.stored.provenance == other.stored.provenance
+    };
+    match others.iter().find(is_same) {
+        None => Ok(()),
+        Some(other) => Err(Failure::usage(anyhow!(
+            "{} and {} are of the same run, which began at {}: name the file of another run, or make one with `plimsoll run PLAN`",
+            baseline.name,
+            other.name,
+            baseline.stored.run.manifest().started_at,
+        ))),
+    }
 }
 
 fn shown_side(opened: &Opened) -> summary::Side<'_> {

@@ -78,13 +78,11 @@ pub(crate) fn import(arguments: &ImportArguments) -> CommandResult<u8> {
     let judged = judged::judge_file(file.path())?;
     judged.append_to(file.path())?;
     let name = file.path().display().to_string();
-    outputs::write(
-        &arguments.outputs.reported(judged.summary, &[("evidence", &name)]),
-        &arguments.outputs.reports,
-        arguments.outputs.detail(),
-        &opened,
-    )?;
-    Ok(outputs::exit_code(judged.judgement.verdict, arguments.outputs.reports.on_inconclusive()))
+    let asked = &arguments.outputs;
+    let summary = asked.reported(judged.summary, &[("evidence", &name)]);
+    outputs::write(&summary, &asked.reports, asked.detail(), &opened)?;
+    outputs::write_card(&summary, asked, &opened)?;
+    Ok(outputs::exit_code(judged.judgement.verdict, asked.reports.on_inconclusive()))
 }
 
 fn objectives(texts: &[String]) -> CommandResult<Vec<Objective>> {

@@ -20,7 +20,7 @@ use crate::arguments::{
     ClusterArguments, FetchArguments, FilesPlace, KubernetesArguments, ManifestArguments, OutputArguments,
     PodPart, PodsArguments, RunArguments, is_script,
 };
-use crate::reported;
+use crate::report;
 #[cfg(feature = "scripts")]
 pub(crate) use script::{manifest_of_script, run_script};
 
@@ -147,7 +147,7 @@ fn print_manifest(objects: &RunObjects) -> CommandResult<u8> {
 
 /// The report of the file that was fetched, as `plimsoll report` renders it: it was written elsewhere.
 fn judge(fetched: FetchedRun, outputs: &OutputArguments) -> CommandResult<u8> {
-    let code = reported::report(&fetched.path, &[], outputs)?;
+    let code = report::report(&fetched.path, &[], outputs)?;
     fetched.exit_code(code)
 }
 

@@ -41,7 +41,6 @@ mod profile;
 mod quick;
 mod replaced;
 mod report;
-mod reported;
 mod run;
 #[cfg(feature = "scripts")]
 mod script;
@@ -91,7 +90,7 @@ fn main() -> ExitCode {
         Verb::Fetch(arguments) => kubernetes::fetch(&arguments),
         Verb::Pod(part) => kubernetes::pod(&part),
         Verb::Check(arguments) => check::check(&arguments),
-        Verb::Report(arguments) => report::report(&arguments),
+        Verb::Report(arguments) => report::report(&arguments.file, &arguments.objectives, &arguments.outputs),
         Verb::Compare(arguments) => compare::compare(&arguments),
         Verb::Ab(arguments) => ab::ab(&arguments),
         Verb::Capacity(arguments) => capacity::capacity(&arguments),

@@ -1,5 +1,6 @@
 //! `plimsoll man`: manual pages, rendered from the definition of the command line.
 
+mod closing;
 mod topic;
 
 use std::fs;
@@ -15,6 +16,7 @@ use conduct::screen::Stream;
 use conduct::standard_output;
 
 use crate::arguments::{self, ManArguments, TOPICS, topic};
+use closing::closing;
 use topic::topic_page;
 
 const MANUAL: &str = "Plimsoll Manual";
@@ -71,9 +73,20 @@ fn page(command: &Command) -> anyhow::Result<String> {
     // The renderer leaves out the texts of options that short help does not show.
     let command = &command.clone().mut_args(|argument| argument.hide_short_help(false));
     Man::new(command.clone()).source(SOURCE).manual(MANUAL).render(&mut text)?;
-    // Examples and exit codes.
-    let text = String::from_utf8(text)?.replace(".SH EXTRA\n", ".SH NOTES\n");
-    Ok(with_synopsis(&text, command))
+    Ok(with_closing(&with_synopsis(&String::from_utf8(text)?, command), command))
+}
+
+/// The page with examples and exit codes as sections whose lines stay as they are; the renderer's own fills them to paragraphs.
+fn with_closing(page: &str, command: &Command) -> String {
+    let after = command.get_after_long_help().or(command.get_after_help());
+    let after = after.map(ToString::to_string).unwrap_or_default();
+    let (before, rest) = page.split_once(".SH EXTRA\n").unwrap_or((page, ""));
+    let rest = rest.find(".SH ").map_or("", |at| &rest[at..]);
+    let name = command.get_display_name().unwrap_or_else(|| command.get_name());
+    let others =
+        std::iter::once("plimsoll".to_owned()).chain(TOPICS.map(|topic| format!("plimsoll-{topic}")));
+    let see_also: Vec<String> = others.filter(|other| other != name).collect();
+    format!("{before}{}{rest}", closing(&after, &see_also))
 }
 
 const SYNOPSIS: &str = ".SH SYNOPSIS\n";

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ::report::document::Undecided;
-use ::report::{Detail, Document, Reported, document};
+use ::report::{Background, Detail, Document, Reported, Summary, VerdictCard, document};
 use conduct::failure::{CommandResult, Failure};
 use conduct::screen::note;
 use conduct::standard_output::{print, print_document, terminal};
 use evidence::Verdict;
 
-use crate::arguments::{OnInconclusive, ReportFileArguments, VerdictOutputArguments};
+use crate::arguments::{OnInconclusive, OutputArguments, ReportFileArguments, VerdictOutputArguments};
+use crate::picture::PictureForm;
 
 /// Which reports are written, and what JUnit makes of INCONCLUSIVE.
 #[derive(Clone, Copy)]
@@ -77,6 +78,21 @@ pub(crate) fn write_files<'a>(
     let first = failures.next();
     failures.for_each(|failure| note(failure.text().trim_end()));
     first.map_or(Ok(()), Err)
+}
+
+/// Write the card of a run, if one was asked for.
+pub(crate) fn write_card(
+    summary: &Summary,
+    asked: &OutputArguments,
+    opened: &PreopenedReports,
+) -> CommandResult<()> {
+    let Some(path) = &asked.card else { return Ok(()) };
+    let card = VerdictCard::new(summary);
+    let background = if asked.dark { Background::Dark } else { Background::White };
+    match PictureForm::parse(path).map_err(Failure::usage)? {
+        Some(form) => opened.put_bytes(path, &form.bytes(card.svg(background))?),
+        None => opened.put(path, &card.markdown()),
+    }
 }
 
 /// Whether the reports of this process have been written, or begun.

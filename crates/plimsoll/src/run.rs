@@ -103,6 +103,7 @@ impl RunKind for PlanRun<'_> {
         let asked = &self.outputs.reports;
         outputs::show(&document, &asked.files, self.outputs.detail())?;
         outputs::write_files(&summary, &document, asked, &PreopenedReports::default())?;
+        outputs::write_card(&summary, self.outputs, &PreopenedReports::default())?;
         sealed.completed()?;
         Ok(outputs::exit_code(judged.judgement.verdict, asked.on_inconclusive()))
     }

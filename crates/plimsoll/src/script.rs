@@ -185,6 +185,7 @@ impl RunKind for ScriptRun<'_> {
             page.finish(&document);
         }
         outputs::write_files(&summary, &document, &outputs.reports, &outputs::PreopenedReports::default())?;
+        outputs::write_card(&summary, outputs, &outputs::PreopenedReports::default())?;
         if self.arguments.mark_report {
             standard_output::print_document(&format!("{}\n", kubernetes::REPORT_BEGINS))?;
         }

@@ -91,13 +91,11 @@ fn refused_endpoints(refusals: &[Refusal]) -> Option<Vec<&str>> {
 }
 
 fn because(runs: &[JudgedRun<'_>], is_aa: bool, refusing: &[RuleId], refusals: &[Refusal]) -> String {
-    let is_same = super::pairs(runs).all(|pair| pair.is_same_run());
     let runs = if runs.len() == 2 { "Two runs".to_owned() } else { format!("{} runs", runs.len()) };
     match refusing {
         [] if is_aa => format!(
             "{runs} of one program, as far as is recorded: what differs between them is how much runs differ here."
         ),
-        [] if is_same => "The files are of the same run: there is nothing to compare.".to_owned(),
         [] => format!("{runs} side by side: a description, no verdict on their differences."),
         rules => {
             let of = refused_endpoints(refusals).map_or_else(

@@ -216,10 +216,6 @@ fn an_imported_run_is_a_caution() {
 
 #[test]
 fn no_change_is_an_aa_run_and_two_changes_are_a_caution() {
-    insta::assert_snapshot!(between("C8", &sound(), &sound()), @r"
-    info [0, 1] Both are the same run: there are no differences.
-    refusals: 0
-    ");
     let program = |digest: &str| {
         let mut test_run = later();
         let facts = [("exe_sha256".to_owned(), digest.to_owned())].into();
@@ -315,6 +311,25 @@ fn differences_are_described_in_words() {
     new.workload.scenarios[0].start = std::time::Duration::from_millis(1_500);
     insta::assert_snapshot!(between("C3", &base, &new), @r"
     invalid [0, 1] The shape of the load differs: executor of `play` 85.7 arrivals/s for 70 s against 50 arrivals/s for 70 s; start of `play` 0 µs against 1.5 s. Effects of the target and of the load cannot be separated.
+    refusals: 1
+    ");
+}
+
+#[test]
+fn the_parts_in_which_requests_differ_are_named() {
+    let with_request = |path: &str, body: &str| {
+        let mut test_run = sound();
+        for step in test_run.workload.scenarios.iter_mut().flat_map(|scenario| scenario.flow.steps_mut()) {
+            if let workload::Request::Http { path: own, body: sent, .. } = &mut step.request {
+                *own = workload::Template::literal(path);
+                *sent = workload::Template::literal(body);
+            }
+        }
+        test_run
+    };
+    let (base, new) = (with_request("/a", &"x".repeat(99)), with_request("/b", ""));
+    insta::assert_snapshot!(between("C3", &base, &new), @r"
+    invalid [0, 1] The shape of the load differs: path of `list` /a against /b; `list` has another body; path of `claim` /a against /b; `claim` has another body. Effects of the target and of the load cannot be separated.
     refusals: 1
     ");
 }

@@ -60,7 +60,7 @@ mod tests {
         findings: 1
         ");
         insta::assert_snapshot!(judged(Provenance::Intact), @r"
-        FAIL: 1 of 2 objectives is violated: few. 1 is met.
+        FAIL: 1 of 2 objectives is violated: few (error_rate(all) < 1%, measured 7 %). 1 is met.
         FAIL few
         PASS fast
         findings: 0

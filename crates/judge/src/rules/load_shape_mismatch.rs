@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use evidence::{Finding, RuleId, Scope, Severity};
-use workload::{Arrivals, Executor, Scenario, Step, Think, ThinkDistribution, Workload};
+use workload::{Arrivals, Executor, Request, Scenario, Step, Think, ThinkDistribution, Workload};
 
 use crate::pair::{JudgedRun, Pair, difference};
 use crate::rule::{AffectedClaims, Check, DIFFERENCES, Rule};
@@ -17,7 +17,7 @@ pub(crate) const RULE: Rule = Rule {
             times of two plans differ. Imported runs without a plan: one is more than 5 % longer than the other.",
     affects: DIFFERENCES,
     why: "Latency depends on load: effects of the target and of the load's shape cannot be separated.",
-    next: "Run both with the same plan and the same `--load` and `--time-scale`.",
+    next: "Run both with the same plan and the same `--load` and `--time-scale`; give another address by `--target NAME=URL`.",
     affected: AffectedClaims::Differences,
     check: Check::Pair(check),
 };
@@ -182,8 +182,57 @@ fn steps(base: &Step, new: &Step) -> Vec<String> {
             think(new.think)
         ));
     }
-    if base.request != new.request || base.expect != new.expect {
-        differences.push(format!("the request or the checks of `{}` differ", base.name));
+    differences.extend(requests(&base.name, [&base.request, &new.request]));
+    if base.expect != new.expect {
+        differences.push(format!("the checks of `{}` differ", base.name));
     }
     differences
+}
+
+/// The parts in which two requests differ: short ones with both values, the others by name.
+fn requests(step: &str, [base, new]: [&Request; 2]) -> Vec<String> {
+    let shown = |part: &str, values: [&str; 2]| {
+        difference(&format!("{part} of `{step}`"), values.map(Some)).into_iter().collect::<Vec<_>>()
+    };
+    let other = |part: &str, is_other: bool| is_other.then(|| format!("`{step}` has {part}"));
+    match (base, new) {
+        (
+            Request::Http { target, method, path, headers, body, options },
+            Request::Http {
+                target: new_target,
+                method: new_method,
+                path: new_path,
+                headers: new_headers,
+                body: new_body,
+                options: new_options,
+            },
+        ) => [
+            shown("target", [target, new_target]),
+            shown("method", [method, new_method]),
+            shown("path", [path.source(), new_path.source()]),
+        ]
+        .into_iter()
+        .flatten()
+        .chain(other("other headers", headers != new_headers))
+        .chain(other("another body", body != new_body))
+        .chain(other("other options", options != new_options))
+        .collect(),
+        (
+            Request::Grpc { target, method, metadata, message, call },
+            Request::Grpc {
+                target: new_target,
+                method: new_method,
+                metadata: new_metadata,
+                message: new_message,
+                call: new_call,
+            },
+        ) => [shown("target", [target, new_target]), shown("method", [method, new_method])]
+            .into_iter()
+            .flatten()
+            .chain(other("other metadata", metadata != new_metadata))
+            .chain(other("another message", message != new_message))
+            .chain(other("other options", call != new_call))
+            .collect(),
+        _ => vec![format!("`{step}` is an HTTP request in one and a gRPC call in the other")],
+    }
 }

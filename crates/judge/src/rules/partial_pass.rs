@@ -66,7 +66,9 @@ mod tests {
         let violated = one_met_objective().with_objective("few_errors", "error_rate(list) < 0.1%");
         assert_eq!(
             because(&violated),
-            format!("1 of 2 objectives is violated: few_errors. 1 is met. {NOT_EXCLUDED}")
+            format!(
+                "1 of 2 objectives is violated: few_errors (error_rate(list) < 0.1%, measured 1 %). 1 is met. {NOT_EXCLUDED}"
+            )
         );
     }
 
@@ -82,7 +84,7 @@ mod tests {
         let mixed = one_met_objective()
             .with_objective("few_errors", "error_rate(list) < 0.1%")
             .with_objective("cpu", "mean(cpu, target = web) < 0.85");
-        let expected = "1 of 3 objectives is violated: few_errors. 1 is not decided: cpu. 1 is met.";
+        let expected = "1 of 3 objectives is violated: few_errors (error_rate(list) < 0.1%, measured 1 %). 1 is not decided: cpu. 1 is met.";
         assert_eq!(because(&mixed), format!("{expected} {NOT_EXCLUDED}"));
     }
 
@@ -91,6 +93,9 @@ mod tests {
         assert_eq!(because(&one_met_objective()), format!("The objective is met. {NOT_EXCLUDED}"));
         let violated = TestRun::new().offer("steady", "list", Load { failed: 1, ..Load::ok(99) });
         let violated = violated.with_objective("few_errors", "error_rate(list) < 0.1%");
-        assert_eq!(because(&violated), "The objective is violated: few_errors.");
+        assert_eq!(
+            because(&violated),
+            "The objective is violated: few_errors (error_rate(list) < 0.1%, measured 1 %)."
+        );
     }
 }

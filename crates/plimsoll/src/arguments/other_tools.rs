@@ -29,12 +29,6 @@ pub(super) fn hint(arguments: &[OsString]) -> Option<String> {
     let (verb, rest) = words.split_first()?;
     let next = rest.iter().skip(1).map(|word| Some(*word)).chain([None]);
     let each = rest.iter().copied().zip(next);
-    if *verb != "report" && rest.iter().any(|word| word.split('=').next() == Some("--card")) {
-        return Some(
-            "a card is made of a run file: `plimsoll report RUN --card FILE.svg`, or FILE.png or FILE.md"
-                .to_owned(),
-        );
-    }
     let mut hints: Vec<String> = match *verb {
         "http" | "grpc" => each.filter_map(|(option, value)| ad_hoc(verb, option, value)).collect(),
         "run" => of_run(rest).into_iter().collect(),

@@ -61,6 +61,14 @@ pub(crate) struct OutputArguments {
     /// The percentiles that tables of response times show, such as 50,90,99.9: at most 8 [default: 50,90,95,99]
     #[arg(long, value_name = "LIST")]
     pub(crate) percentiles: Option<Percentiles>,
+    /// Write a card for a chat or a pull request: FILE.svg, FILE.png or FILE.md
+    ///
+    /// It has the verdict, the objectives and the first numbers.
+    #[arg(long, value_name = "FILE", value_parser = card_file, hide_short_help = true)]
+    pub(crate) card: Option<PathBuf>,
+    /// Draw the card on a dark background
+    #[arg(long, requires = "card", hide_short_help = true)]
+    pub(crate) dark: bool,
     /// Show findings in full, and what the verdict assumes
     #[arg(short, long)]
     pub(crate) verbose: bool,
@@ -79,9 +87,15 @@ pub(crate) enum OnInconclusive {
 impl OutputArguments {
     /// The files that stay behind, with what each is: the run file first, if it is kept.
     pub(crate) fn files<'a>(&'a self, run_file: Option<&'a Path>) -> Vec<(&'static str, &'a str)> {
-        let [html, md, json, junit] = self.named();
-        let kept =
-            [("evidence", run_file), ("HTML", html), ("Markdown", md), ("JSON", json), ("JUnit", junit)];
+        let [html, md, json, junit, card] = self.named();
+        let kept = [
+            ("evidence", run_file),
+            ("HTML", html),
+            ("Markdown", md),
+            ("JSON", json),
+            ("JUnit", junit),
+            ("card", card),
+        ];
         let files = kept.into_iter().filter_map(|(what, path)| Some((what, path?.to_str()?)));
         files.filter(|(_, path)| *path != "-").collect()
     }
@@ -96,8 +110,9 @@ impl OutputArguments {
     }
 
     /// The files that are named.
-    pub(crate) fn named(&self) -> [Option<&Path>; 4] {
-        self.reports.files.named()
+    pub(crate) fn named(&self) -> [Option<&Path>; 5] {
+        let [html, md, json, junit] = self.reports.files.named();
+        [html, md, json, junit, self.card.as_deref()]
     }
 
     /// How much a terminal says of findings.
@@ -107,7 +122,7 @@ impl OutputArguments {
 }
 
 /// The file of a card, whose ending says its form.
-pub(crate) fn card_file(text: &str) -> anyhow::Result<PathBuf> {
+fn card_file(text: &str) -> anyhow::Result<PathBuf> {
     let path = PathBuf::from(text);
     let is_markdown = path.extension().is_some_and(|ending| ending == "md");
     if is_markdown || PictureForm::parse(&path)?.is_some() {

@@ -55,17 +55,16 @@ fn differences_of_latency_are_refused_where_error_rates_differ() {
 }
 
 #[test]
-fn a_run_file_compared_with_itself_is_the_same_run() {
+fn a_run_is_not_compared_with_itself() {
     let folder = TestFolder::new("");
     run(&folder, Behaviour::ok(), "run.plimsoll");
-    let ran = compare(&folder, &["run.plimsoll", "run.plimsoll", "--verbose"]);
-    ran.exits_with(0).stdout_contains(&[
-        "Both are the same run",
-        "B ÷ A",
-        "1.00",
-        "No claim on a difference was made",
-    ]);
-    assert!(!ran.stdout.contains("error-rates-differ"), "{}", ran.stdout);
+    std::fs::copy(folder.path("run.plimsoll"), folder.path("copy.plimsoll")).unwrap();
+    for other in ["run.plimsoll", "copy.plimsoll"] {
+        let ran = compare(&folder, &["run.plimsoll", other]);
+        let same = format!("run.plimsoll and {other} are of the same run, which began at 20");
+        ran.exits_with(2).stderr_contains(&[&same, "name the file of another run"]);
+        assert!(ran.stdout.is_empty(), "{}", ran.stdout);
+    }
 }
 
 #[test]

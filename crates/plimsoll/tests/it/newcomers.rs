@@ -195,7 +195,6 @@ const HINTS: &[(&[&str], &[&str])] = &[
     (&["-n", "1", "127.0.0.1:1/x"], &["nothing answers at 127.0.0.1:1"]),
     (&["http://127.0.0.1:1/", "--max-time", "5"], &["write `-t DURATION` for `--max-time`"]),
     (&["http://127.0.0.1:1/", "--spawn-rate", "2"], &["write `--ramp DURATION` for `--spawn-rate`"]),
-    (&["http://127.0.0.1:1/", "--card", "c.svg"], &["`plimsoll report RUN --card FILE.svg`"]),
     (&["new", "curl", "http://127.0.0.1:1/", "-o", "x.toml"], &["`plimsoll new -o x.toml curl …`"]),
     (
         &["run", "plan.toml", "--workers", "127.0.0.1:7400"],

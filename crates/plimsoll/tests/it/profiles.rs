@@ -105,8 +105,6 @@ fn a_function_that_became_costlier_leads_the_movers() {
     let times = first["change"]["new"]["measure"].as_f64().unwrap()
         / first["change"]["base"]["measure"].as_f64().unwrap();
     assert!((2.0..8.0).contains(&times), "four times the work cost {times} times as much");
-    folder.plimsoll(&["compare", "before.plimsoll", "before.plimsoll", "--json", "same.json"]).exits_with(0);
-    assert_eq!(folder.json("same.json")["profiles"][0]["moved"]["total"]["significance"], "noise");
 }
 
 #[test]

@@ -79,7 +79,7 @@ const REFUSED: &[(&str, &[&str])] = &[
     ("http http://127.0.0.1:1/ --html a.plimsoll", &[RUN_FILE]),
     ("quick http://127.0.0.1:1/ --html a.plimsoll", &[RUN_FILE]),
     ("leaks a.plimsoll --html a.plimsoll", &[RUN_FILE]),
-    ("report a.plimsoll --card a.svg --html a.svg", &["`--card` and `--html` name one file, `a.svg`"]),
+    ("report a.plimsoll --card a.svg --html a.svg", &["`--html` and `--card` name one file, `a.svg`"]),
     (
         "report a.plimsoll --html out.html --json out.html",
         &["`--html` and `--json` name one file, `out.html`"],

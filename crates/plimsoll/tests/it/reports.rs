@@ -263,6 +263,14 @@ fn a_card_is_written_as_a_drawing_and_as_markdown() {
     assert!(markdown.starts_with("**✅ PASS**") && markdown.contains("**few\\_errors**"), "{markdown}");
     folder.plimsoll(&["report", "run.plimsoll", "--card", "card.png"]).exits_with(0);
     assert!(fs::read(folder.path("card.png")).unwrap().starts_with(b"\x89PNG"));
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    folder.write(
+        "plan.toml",
+        closed(target.addr(), 1) + "[objectives]\nfew_errors = \"error_rate(all) <= 0%\"\n",
+    );
+    let again = ["run", "plan.toml", "--quiet", "-o", "again.plimsoll", "--card", "again.md"];
+    folder.plimsoll(&again).exits_with(0).stdout_contains(&["card       again.md"]);
+    assert!(folder.read("again.md").starts_with("**✅ PASS**"));
     let refused = folder.plimsoll(&["report", "run.plimsoll", "--card", "card.jpg"]);
     refused.exits_with(2).stderr_contains(&["a card is written to FILE.svg, FILE.png or FILE.md"]);
 }

@@ -55,23 +55,23 @@ pub(crate) fn judgement() -> ComparisonJudgement {
     }
 }
 
-/// What the judge does with differences of times.
-#[derive(PartialEq, Eq)]
-enum Differences {
-    Refused,
-    Allowed,
-}
-
-fn small(differences: Differences) -> Comparison {
+/// A comparison whose differences this rule refuses, if one does.
+fn small(refused_by: Option<RuleId>) -> Comparison {
     let mut workload = sample_run::workload();
     workload.phases.truncate(1);
     workload.phases[0].end = Duration::from_secs(10);
     let mut judgement = judgement();
-    if differences == Differences::Allowed {
-        judgement.findings.clear();
-        judgement.refusals.clear();
+    match refused_by {
+        Some(rule) => {
+            judgement.findings[0].finding.rule = rule;
+            judgement.refusals[0].rule = rule;
+        }
+        None => {
+            judgement.findings.clear();
+            judgement.refusals.clear();
+        }
     }
-    let failures_per_s = if differences == Differences::Refused { 1 } else { 0 };
+    let failures_per_s = u64::from(refused_by.is_some());
     let (base, new) = (run(5_000, 0), run(6_000, failures_per_s));
     let side = |name, run| Side { name, run, workload: &workload };
     Comparison::of(&[side("a.plimsoll", &base), side("b.plimsoll", &new)], &judgement).expect("memory")
@@ -86,18 +86,21 @@ pub(crate) fn between<'p>(page: &'p str, from: &str, to: &str) -> &'p str {
 
 #[test]
 fn plans_that_offer_different_loads_are_named_before_any_difference() {
-    let mut comparison = small(Differences::Refused);
-    let mut finding = comparison.judgement.findings[0].clone();
-    (finding.finding.rule, finding.finding.scope) = (RuleId::C3, Scope::default());
-    finding.finding.what = "The shape of the load differs.".to_owned();
-    comparison.judgement.findings.push(finding);
-    let text = forms::terminal(&comparison, Style::Plain, 100, Detail::Brief);
+    let mut comparison = small(Some(RuleId::C3));
+    let finding = &mut comparison.judgement.findings[0].finding;
+    finding.scope = Scope::default();
+    finding.what = "The shape of the load differs.".to_owned();
+    let text = forms::terminal(&comparison, Style::Plain, 100, Detail::Full);
     assert!(text.starts_with("MEASURED  The shape of the load differs. Two runs side by side"), "{text}");
+    assert!(!text.contains("Largest differences"), "{text}");
+    let claim = between(&text, "claim of play", "avg");
+    let refused = claim.lines().filter(|line| line.contains("refused") && line.contains("C3"));
+    assert_eq!(refused.count(), 2, "throughput and failed: {claim}");
 }
 
 #[test]
 fn the_terminal_lays_two_runs_side_by_side() {
-    insta::assert_snapshot!(forms::terminal(&small(Differences::Refused), Style::Plain, 100, Detail::Full), @r"
+    insta::assert_snapshot!(forms::terminal(&small(Some(RuleId::C1)), Style::Plain, 100, Detail::Full), @r"
     MEASURED  Error rate of claim: 0 % in A, 10.0 % in B. Two runs side by side: a description.
     A  a.plimsoll · demo · 2026-11-21T10:40:19Z · 10 s · killed at second 10 of 10
     B  b.plimsoll · demo · 2026-11-21T10:40:19Z · 10 s · killed at second 10 of 10
@@ -156,7 +159,7 @@ fn the_terminal_lays_two_runs_side_by_side() {
 
 #[test]
 fn differences_that_no_rule_refuses_are_computed() {
-    let page = forms::terminal(&small(Differences::Allowed), Style::Plain, 100, Detail::Full);
+    let page = forms::terminal(&small(None), Style::Plain, 100, Detail::Full);
     insta::assert_snapshot!(between(&page, "Phase ramp", "Differences"), @r"
     Phase ramp  10 s
     claim of play
@@ -177,7 +180,7 @@ fn differences_that_no_rule_refuses_are_computed() {
 
 #[test]
 fn markdown_lays_two_runs_side_by_side() {
-    insta::assert_snapshot!(document::markdown(&small(Differences::Refused).document()), @r#"
+    insta::assert_snapshot!(document::markdown(&small(Some(RuleId::C1)).document()), @r#"
     ## 📏 MEASURED
 
     Error rate of claim: 0 % in A, 10.0 % in B. Two runs side by side: a description.
@@ -256,7 +259,7 @@ fn markdown_lays_two_runs_side_by_side() {
 
 #[test]
 fn html_has_findings_and_numbers() {
-    let page = document::html(&small(Differences::Refused).document());
+    let page = document::html(&small(Some(RuleId::C1)).document());
     insta::assert_snapshot!(between(&page, "<section id=\"findings\">", "<section id=\"phase-1\">"), @r#"
     <section id="findings">
     <h2>Findings</h2>
@@ -288,8 +291,7 @@ fn html_has_findings_and_numbers() {
 
 #[test]
 fn json_has_the_judgement_and_the_numbers() {
-    let json: serde_json::Value =
-        serde_json::from_str(&small(Differences::Refused).json()).expect("it is JSON");
+    let json: serde_json::Value = serde_json::from_str(&small(Some(RuleId::C1)).json()).expect("it is JSON");
     assert_eq!(json["schema"], "plimsoll.comparison/1");
     let found = &json["judgement"]["findings"][0];
     let measures = json["phases"][0]["endpoints"][0]["measures"].as_array().expect("a list");
@@ -303,7 +305,7 @@ fn json_has_the_judgement_and_the_numbers() {
 
 #[test]
 fn the_largest_differences_are_before_the_findings() {
-    let page = forms::terminal(&small(Differences::Allowed), Style::Plain, 100, Detail::Full);
+    let page = forms::terminal(&small(None), Style::Plain, 100, Detail::Full);
     insta::assert_snapshot!(between(&page, "Largest differences", "Phase ramp"), @r"
     Largest differences  one run each: no evidence of a change
     endpoint  measure         A         B      ÷ A

@@ -31,12 +31,11 @@ fn an_expectation_is_reported_beside_what_was_measured() {
 }
 
 #[test]
-fn one_run_each_is_inconclusive_unless_they_are_the_same() {
+fn one_run_each_is_inconclusive() {
     insta::assert_snapshot!(between("S1", &sound(), &later()), @r"
     inconclusive [0, 1] One run each cannot show more than this host's run-to-run spread, and that was not measured: any difference here may be the difference between two starts of one program.
     refusals: 0
     ");
-    assert_eq!(between("S1", &sound(), &sound()), "nothing");
 }
 
 #[test]

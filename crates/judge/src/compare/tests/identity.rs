@@ -46,7 +46,6 @@ fn a_restart_of_the_same_program_is_an_aa_run() {
     };
     insta::assert_snapshot!(because(&run(later(), "65", &[])), @"Two runs of one program, as far as is recorded: what differs between them is how much runs differ here.");
     insta::assert_snapshot!(because(&run(later(), "65", &[("program_file", "fast")])), @"Two runs side by side: a description, no verdict on their differences.");
-    insta::assert_snapshot!(because(&run(sound(), "5", &[])), @"The files are of the same run: there is nothing to compare.");
 }
 
 #[test]

@@ -57,8 +57,12 @@ pub(super) const READS: &[VerbRows] = &[
     VerbRows {
         name: "compare",
         rows: &[
-            (0, "plimsoll compare old.plimsoll old.plimsoll"),
-            (1, "plimsoll compare old.plimsoll old.plimsoll > /dev/full"),
+            (0, "made run few.toml -q -o few.plimsoll; plimsoll compare old.plimsoll few.plimsoll"),
+            (
+                1,
+                "made run few.toml -q -o few.plimsoll; plimsoll compare old.plimsoll few.plimsoll > /dev/full",
+            ),
+            (2, "plimsoll compare old.plimsoll old.plimsoll"),
             (2, "plimsoll compare old.plimsoll missing.plimsoll"),
             (5, "plimsoll compare changed.plimsoll old.plimsoll"),
         ],

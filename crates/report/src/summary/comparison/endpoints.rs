@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use evidence::{ComparisonJudgement, Outcome};
+use evidence::{ComparisonJudgement, Outcome, RuleId};
 use figures::{EndedCounts, RowKey};
 use serde::Serialize;
 use workload::{Step, Workload};
@@ -79,13 +79,15 @@ fn has_content(counts: &EndpointTally) -> bool {
 
 fn table(sides: &[TalliedSide<'_>], key: &RowKey, judgement: &ComparisonJudgement) -> EndpointTable {
     let names = (&*key.phase, &*key.scenario, &*key.endpoint);
-    let refused = |side: usize| -> Vec<String> {
+    let refusing = |side: usize, is_asked: &dyn Fn(RuleId) -> bool| -> Vec<String> {
         let refusals = judgement.refusals.iter().filter(|refusal| refusal.applies_to(side, names));
-        let mut rules: Vec<String> = refusals.map(|refusal| refusal.rule.to_string()).collect();
+        let rules = refusals.map(|refusal| refusal.rule).filter(|rule| is_asked(*rule));
+        let mut rules: Vec<String> = rules.map(|rule| rule.to_string()).collect();
         rules.sort();
         rules.dedup();
         rules
     };
+    let refused = |side: usize| refusing(side, &|_| true);
     let endpoint = EndpointSides {
         counts: sides.iter().map(|side| side.tally.endpoints.get(key)).collect(),
         covered_s: sides.iter().map(|side| covered(side, &key.phase)).collect(),
@@ -97,7 +99,7 @@ fn table(sides: &[TalliedSide<'_>], key: &RowKey, judgement: &ComparisonJudgemen
         endpoint: key.endpoint.to_string(),
         is_setup: sides.iter().all(|side| is_setup(side.side.workload, key)),
         refused: (1..sides.len()).map(refused).collect(),
-        measures: endpoint.measures(&refused),
+        measures: endpoint.measures(&refused, &|side| refusing(side, &|rule| rule == RuleId::C3)),
         failures: endpoint.failures(),
     }
 }
@@ -111,7 +113,13 @@ struct EndpointSides<'a> {
 }
 
 impl EndpointSides<'_> {
-    fn measures(&self, refused: &dyn Fn(usize) -> Vec<String>) -> Vec<Measure> {
+    /// All measures: those of times without differences where rules have `refused` them, rates and shares of failures only where
+    /// it is the load that differs.
+    fn measures(
+        &self,
+        refused: &dyn Fn(usize) -> Vec<String>,
+        load_differs: &dyn Fn(usize) -> Vec<String>,
+    ) -> Vec<Measure> {
         let offered = |c: &EndpointTally, _: &EndedCounts| Some(c.arrivals?.scheduled as f64);
         let mut all = vec![Measure::of("offered", "1/s", self.rates(&offered))];
         let has_responses = self.counts.iter().flatten().any(|counts| counts.has_responses());
@@ -119,9 +127,9 @@ impl EndpointSides<'_> {
             true => c.has_responses().then(|| ended.completed()),
             false => ended.iterations().or(c.iterations_done.map(|_| 0.0)),
         };
-        all.push(Measure::of("throughput", "1/s", self.rates(&completed)));
+        all.push(Measure::refusable("throughput", "1/s", self.rates(&completed), load_differs));
         if has_responses {
-            all.push(Measure::of("failed", "%", self.values(&failed_percent)));
+            all.push(Measure::refusable("failed", "%", self.values(&failed_percent), load_differs));
             for (name, tail, of) in TIMES {
                 let values = self.values(&|c| SideValue::of(of(&Times::of(&c.response))));
                 let rough = self.rough(tail, &|c| c.response.count());
