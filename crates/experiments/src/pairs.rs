@@ -22,6 +22,7 @@ use conduct::screen::note;
 use evidence::{
     Calibration, ExperimentEnd, ExperimentFinding, ExperimentJudgement, MetricAnswer, PairOrder, Severity,
 };
+use figures::number::brief;
 use judge::Side;
 use judge::experiment::{
     JudgedPair, Levels, Looks, PairPlace, Rulebook, SlotValue, Together, fewest_good_starts,
@@ -39,6 +40,9 @@ use crate::design::{
 use crate::session::OVERHEAD;
 use crate::slot::{SlotPlan, length, load_seed, time_scale};
 use order::{load as varied_load, order, shares};
+
+/// Shorter slots show too little to be advised.
+const SHORTEST_ADVISED_S: u64 = 5;
 
 /// An experiment, with what is known before it begins.
 pub struct PairedArms {
@@ -79,10 +83,13 @@ impl PairedArms {
             let fit = (budget.as_secs_f64() / pair_takes.as_secs_f64()) as u32;
             if fit < first {
                 return Err(Failure::usage(anyhow!(
-                    "a budget of {budget:?} is enough for {fit} pairs of {:.0} s, and the first look is after {first}: \
-                     it takes {:.1} min; raise the budget or shorten the slots",
-                    pair_takes.as_secs_f64(),
-                    minutes(first)
+                    "a budget of {} is enough for {} of {}, and the first look is after {first}, which takes {}: `--budget {:.0}m`{}",
+                    brief::length(budget.as_secs_f64()),
+                    brief::counted(fit.into(), "pair"),
+                    brief::length(pair_takes.as_secs_f64()),
+                    brief::length(60.0 * minutes(first)),
+                    minutes(first).ceil(),
+                    self.slot_within(budget, first)
                 )));
             }
         }
@@ -107,10 +114,10 @@ impl PairedArms {
         });
         note(format_args!("decided by: {}{}", metrics.join("; "), starts.unwrap_or_default()));
         note(format_args!(
-            "pairs of {:.0} s, looks after {}: from {:.1} to {:.1} min{}",
+            "pairs of {:.0} s, looks after {}: {}{:.1} min{}",
             pair_takes.as_secs_f64(),
             looks.at().iter().map(u32::to_string).collect::<Vec<_>>().join(", "),
-            minutes(first),
+            if first == last { String::new() } else { format!("from {:.1} to ", minutes(first)) },
             minutes(last),
             experiment.design.budget.map(|budget| format!(", at most {budget:?}")).unwrap_or_default()
         ));
@@ -127,10 +134,19 @@ impl PairedArms {
         detectable::warn_of_unclearable(experiment, &looks, *pairs)
     }
 
+    /// The slot with which so many pairs fit a budget, as advice; nothing where it would be too short to show anything.
+    fn slot_within(&self, budget: Duration, pairs: u32) -> String {
+        let slot = (budget / (pairs * self.turns())).saturating_sub(OVERHEAD).as_secs();
+        if slot < SHORTEST_ADVISED_S { String::new() } else { format!(", or `--slot {slot}s`") }
+    }
+
+    fn turns(&self) -> u32 {
+        if self.experiment.design.together.is_some() { 1 } else { 2 }
+    }
+
     /// What a pair takes, of which the last took so much.
     pub(crate) fn pair_takes(&self, last: Option<Duration>) -> Duration {
-        let turns = if self.experiment.design.together.is_some() { 1 } else { 2 };
-        last.map_or(turns * self.run_takes(), |last| last.max(Duration::from_secs(1)))
+        last.map_or(self.turns() * self.run_takes(), |last| last.max(Duration::from_secs(1)))
     }
 
     fn run_takes(&self) -> Duration {

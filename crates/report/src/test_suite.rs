@@ -57,7 +57,9 @@ impl Mishap {
         };
         let lines: Vec<_> = lines.iter().map(|line| visible(line)).collect();
         let message = visible(message).into_owned();
-        Some(Mishap { element, kind: kind.to_owned(), message, description: lines.join("\n") })
+        // Some CI systems show the text of the element alone.
+        let description = if lines.is_empty() { message.clone() } else { lines.join("\n") };
+        Some(Mishap { element, kind: kind.to_owned(), message, description })
     }
 }
 

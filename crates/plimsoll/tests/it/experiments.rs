@@ -195,8 +195,11 @@ fn a_budget_that_does_not_reach_the_first_look_is_refused_before_anything_is_sen
     let target = testbed::http(Behaviour::ok()).unwrap();
     let folder = experiment([target.addr(); 2], "budget = \"10s\"\n");
     let ran = folder.plimsoll(&["ab", "ex.toml"]);
-    ran.exits_with(2)
-        .stderr_contains(&["a budget of 10s is enough for 1 pairs of 6 s, and the first look is after 5"]);
+    ran.exits_with(2).stderr_contains(&[
+        "a budget of 10 s is enough for 1 pair of 6 s, and the first look is after 5, which takes 30 s: `--budget 1m`\n",
+    ]);
+    let longer = folder.plimsoll(&["ab", "ex.toml", "--slot", "20s", "--budget", "100s"]);
+    longer.exits_with(2).stderr_contains(&["which takes 3.67 min: `--budget 4m`, or `--slot 8s`"]);
     assert_eq!(target.requests(), 0);
     assert!(folder.files(".ab").is_empty());
 }
