@@ -13,9 +13,9 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::Q5,
     title: "averaged-percentiles",
     severity: Severity::Invalid,
-    tests: "An objective is on the mean or a quantile of a series that is itself a quantile of each interval \
-            (`…_p50`, `…_p95`, `…_p99`). Or: several imported files each have a percentile of the same metric, and \
-            no times from which one could be computed for all.",
+    tests: "Percentiles would have to be averaged. An objective is on the mean or a quantile of a series that is itself a quantile \
+            of each interval (`…_p50`, `…_p95`, `…_p99`). Or several imported files each have a percentile of the same metric, \
+            and no times from which one could be computed for all.",
     affects: "that objective; objectives on times of the imported run",
     why: "An average of p95s is not a p95: it depends on the intervals, and busy intervals count as much as idle \
           ones.",

@@ -12,12 +12,11 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::L4,
     title: "closed-loop-or-capped",
     severity: Severity::Invalid,
-    tests: "Whether the number of virtual users set the load, and not a rate. It does in a closed model; and in an \
-            open one where at least 99 % of the VU limit was in use for at least 1 % of a phase, or where completed \
-            iterations a second × mean iteration time is at least 90 % of the VU limit. In a closed model objectives on \
-            goodput and throughput are invalid, and a note says for which number of virtual users the other objectives \
-            hold. In an open model it is a caution: each arrival that was dropped counts with the shortest and the \
-            longest time that it could have had.",
+    tests: "The number of virtual users set the load, not a rate. That is so in a closed model. It is so in an open one where at \
+            least 99 % of the VU limit was in use for at least 1 % of a phase, or where completed iterations a second × mean \
+            iteration time is at least 90 % of the VU limit. In a closed model objectives on goodput and throughput are \
+            invalid, and a note says for how many virtual users the other objectives hold. In an open model it is a caution: \
+            each arrival that was dropped counts with the shortest and the longest time that it could have had.",
     affects: "objectives on a rate of a closed scenario; its other objectives hold for its number of virtual \
               users. In a comparison: differences between runs of which one reached its limit",
     why: "Where the number of virtual users sets the load, a slow target gets fewer requests: rate and \

@@ -13,12 +13,11 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::L2,
     title: "dropped-or-late",
     severity: Severity::Inconclusive,
-    tests: "For each scenario and phase: more than 0.1 % of the arrivals, or of those of one worker, and at most \
-            the 1 % of L1, were dropped because the generator was late. This is inconclusive; a caution where the processors of \
-            every target, and its pools, were observed below 70 % (a pool by `…_in_use` beside `…_limit`, \
-            `…_max` or `…_size`). For each open scenario: a VU limit below peak rate × longest time limit is \
-            a caution where arrivals were dropped at it. Arrivals dropped in a phase in which other work took the processor are part of S9's \
-            finding.",
+    tests: "A few arrivals were dropped because the generator was late: more than 0.1 % of those of a scenario in a phase, or of \
+            one worker's, and at most the 1 % of L1. This is inconclusive. It is a caution where the processors of every target, \
+            and its pools, were observed below 70 % (a pool by `…_in_use` beside `…_limit`, `…_max` or `…_size`). A VU limit \
+            of an open scenario that is below peak rate × longest time limit is a caution where arrivals were dropped at it. \
+            Arrivals dropped in a phase in which other work took the processor are part of S9's finding.",
     affects: "dropped arrivals: every objective on requests of that scenario and phase, but a violated one stays \
               violated; a low VU limit: objectives on times of that scenario",
     why: "An arrival that never started has no time, and near its limit a target that gets 1 % less load is far more \

@@ -14,9 +14,10 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::C1,
     title: "error-rates-differ",
     severity: Severity::Invalid,
-    tests: "For each endpoint and phase that two runs have in common: shares of failed and dropped arrivals \
-            more than 0.1 percentage points apart, where Fisher's exact test, on as many requests as act \
-            independently in batches of 10 s, gives a probability below 0.001. An imported run that does not know how requests ended is reported as unknown.",
+    tests: "The error rates of two runs differ by more than chance: at an endpoint and in a phase that both have, the shares of \
+            failed and dropped arrivals are more than 0.1 percentage points apart, and Fisher's exact test gives a probability \
+            below 0.001. The test takes as many requests as act independently in batches of 10 s. An imported run that does \
+            not know how requests ended is reported as unknown.",
     affects: DIFFERENCES,
     why: "The run with more failures has fewer successes and leaves out the slow ones: its latency looks \
           better. The error rate is the result.",
