@@ -123,7 +123,7 @@ pub(crate) const SELECTOR: Target = Target {
     run: |input| {
         let text = String::from_utf8_lossy(input);
         let Some((selector, json)) = text.split_once('\n') else { return false };
-        matches!(received::selected(json, selector), Ok(Some(_)))
+        received::selected(json, selector).is_some()
     },
     ..Target::BASE
 };

@@ -7,6 +7,7 @@ mod doubts;
 mod duration;
 mod grpc;
 mod handle_summary;
+mod html;
 mod http;
 mod inputs;
 mod iteration;

@@ -11,6 +11,7 @@ mod encoding;
 mod execution;
 mod globals;
 mod grpc;
+mod html;
 mod http;
 mod library;
 mod metrics;
@@ -18,6 +19,7 @@ mod require;
 mod shown;
 #[cfg(test)]
 mod tests;
+mod text_coding;
 mod web_crypto;
 
 use crate::js::{ModuleExports, Scope, Thrown};
@@ -35,6 +37,7 @@ const NATIVE: &[(&str, ModuleExports)] = &[
     ("k6/data", data::exports),
     ("k6/encoding", encoding::exports),
     ("k6/execution", execution::exports),
+    ("k6/html", html::exports),
     ("k6/http", http::exports),
     ("k6/metrics", metrics::exports),
     ("k6/net/grpc", grpc::exports),
@@ -53,10 +56,11 @@ pub(crate) fn native(name: &str) -> Result<ModuleExports, String> {
     })
 }
 
-/// Set the globals of a context: `console`, `crypto`, `open`, timers, `__ENV`, `__VU`, `__ITER`.
+/// Set the globals of a context: `console`, `crypto`, `open`, timers, `TextEncoder`, `TextDecoder`, `__ENV`, `__VU`, `__ITER`.
 pub(crate) fn set_globals(scope: Scope<'_>) -> Result<(), Thrown> {
     globals::set(scope)?;
     require::set(scope)?;
+    text_coding::set(scope)?;
     web_crypto::set(scope)?;
     console::set(scope)
 }

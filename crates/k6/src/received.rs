@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::http::{CookieJar, HttpRequest, Redirect, Sending, Url, answer_challenge, select};
+use crate::http::{CookieJar, HttpRequest, Redirect, Sending, Url, answer_challenge, is_json, select};
 
 /// The URL that a response to a request for `base` leads to by its `location`, and the path of the request that follows; none
 /// where one of them is not a URL.
@@ -43,10 +43,7 @@ pub fn authorization(url: &str, challenge: &str) -> Option<String> {
     answer_challenge("GET", &Url::parse(url).ok()?, challenge)
 }
 
-/// What a selector selects of a JSON text, as JSON; none where there is no such value.
-///
-/// # Errors
-/// Why the text is not JSON.
-pub fn selected(json: &str, selector: &str) -> Result<Option<String>, serde_json::Error> {
-    select(json, selector, &mut |_| true)
+/// What a selector selects of a JSON text, as JSON; none where there is no such value, or the text is not JSON.
+pub fn selected(json: &str, selector: &str) -> Option<String> {
+    if is_json(json) { select(json, selector).map(String::from) } else { None }
 }

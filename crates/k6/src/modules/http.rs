@@ -4,6 +4,7 @@ mod batch;
 mod body;
 mod cookies;
 mod expected;
+mod following;
 mod params;
 mod refused;
 mod request;
@@ -12,6 +13,7 @@ mod sending;
 
 use std::borrow::Cow;
 
+use crate::http::HttpResponse;
 use crate::js::{Call, Scope, Thrown, Value};
 use crate::modules::defining::add;
 use crate::vu::Vu;
@@ -41,7 +43,9 @@ const CONSTANTS: [(&str, &str); 18] = [
 ];
 
 pub(super) fn exports(scope: Scope<'_>) -> Result<Value<'_>, Thrown> {
-    response::set_prototype(scope)?;
+    let prototype = response::prototype(scope)?;
+    following::add_to(&prototype)?;
+    scope.set_class_prototype::<HttpResponse>(prototype)?;
     let exports = scope.object();
     add(&exports, "get", 2, |call| without_body(call, "GET"))?;
     add(&exports, "head", 2, |call| without_body(call, "HEAD"))?;

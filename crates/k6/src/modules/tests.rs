@@ -3,6 +3,7 @@
 mod commonjs;
 mod crypto;
 mod execution;
+mod globals;
 mod heaps;
 mod library;
 

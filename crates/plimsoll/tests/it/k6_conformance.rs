@@ -66,6 +66,15 @@ const READ_EACH_SECOND: [&str; 2] = ["vus", "vus_max"];
 /// How far a number may be off that depends on when a run ends.
 const ABOUT: f64 = 2.0;
 
+/// A document with forms and links.
+const PAGE: &str = r#"<title>shop</title><a name=nowhere>x</a><a href="next?a=1#part">next</a><a class=up href="../other">up</a>
+    <form id=search action="/search?old=1"><input name=q value="red shoes"><input type=submit name=go value=Go></form>
+    <form id=login method=post action="login"><input type=hidden name=token value="t&amp;1"><input name=user>
+      <input name=off disabled=disabled value=x><input type=checkbox name=keep checked=checked><input type=checkbox name=no>
+      <select name=many multiple><option selected>1<option selected value=two>2<option>3</select><textarea name=note>a b</textarea>
+      <button type=submit name=how>Log in</button></form>
+    <form id=here method=PUT><input name=a value=1></form>"#;
+
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance")
 }
@@ -78,11 +87,29 @@ fn site() -> Site<Behaviour> {
         .header("set-cookie", "a=1; Path=/")
         .header("set-cookie", "b=2; Path=/below; HttpOnly");
     let twice = CannedResponse::new(200).json(&object).header("x-twice", "1").header("x-twice", "2");
+    let page = CannedResponse::new(200).body(PAGE).header("content-type", "text/html").header("x-page", "1");
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     gzip.write_all(b"packed").unwrap();
     let gzip = gzip.finish().unwrap();
-    Site::new()
+    let deep = format!("{}1{}", "[".repeat(300), "]".repeat(300));
+    let texts = [
+        ("document", include_str!("../conformance/files/selected.json")),
+        ("list", r#"[{"a": 1}, {"a": 2, "b": [1]}, [3, 4], 5]"#),
+        ("string", r#""text {a}""#),
+        ("number", " 12 "),
+        ("nothing", "null"),
+        ("broken", r#"{"a": 1"#),
+        ("lines", "{\"a\": 1}\n{\"a\": 2}"),
+        ("deep", &deep),
+    ];
+    let json = |site: Site<Behaviour>, (name, text): (&str, &str)| {
+        site.at(&format!("/json/{name}"), CannedResponse::new(200).body(text.to_owned()).into())
+    };
+    texts
+        .into_iter()
+        .fold(Site::new(), json)
         .at("/object", twice.into())
+        .at("/shop/page", page.into())
         .at("/text", CannedResponse::new(200).body("no object").into())
         .at("/status/404", CannedResponse::new(404).body("none").into())
         .at("/status/500", CannedResponse::new(500).body("broken").into())

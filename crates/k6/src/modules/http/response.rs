@@ -8,14 +8,19 @@ use std::str::Utf8Chunk;
 use engine::HeldBytes;
 use engine::tls_offer::TlsVersion;
 
-use crate::http::{BodyForm, HttpResponse, SetCookie, is_unknown_selector, select, shown_name, status_text};
+use crate::http::{BodyForm, HttpResponse, SetCookie, is_json, select, shown_name, status_text};
 use crate::js::{Call, Scope, Shared, Thrown, Value};
 use crate::modules::defining::add;
+use crate::modules::html;
 use crate::vu::Vu;
 
 /// Why what has no body has no JSON, in k6's words.
 const NO_BODY: &str = "the body is null so we can't transform it to JSON - this likely was because of a request error getting the \
                        response";
+
+/// The same of HTML.
+const NO_BODY_TO_PARSE: &str = "the body is null so we can't transform it to HTML - this likely was because of a request error \
+                                getting the response";
 
 /// A response for a script.
 pub(crate) fn response_object(scope: Scope<'_>, response: Rc<HttpResponse>) -> Result<Value<'_>, Thrown> {
@@ -70,20 +75,18 @@ impl Shared for HttpResponse {
             12 => ocsp(scope)?,
             13 => scope.string(of.failure.as_ref().map_or("", |failure| failure.text.as_str())),
             14 => scope.number(of.failure.as_ref().map_or(0, |failure| failure.code).into()),
-            15 => request(scope, of)?,
+            15 => request_of(scope, of)?,
             _ => scope.class_prototype::<HttpResponse>()?.get(Self::PROPERTIES[place])?,
         })
     }
 }
 
-/// What responses inherit from.
-pub(super) fn set_prototype(scope: Scope<'_>) -> Result<(), Thrown> {
+/// What responses inherit from, but for what sends requests.
+pub(super) fn prototype(scope: Scope<'_>) -> Result<Value<'_>, Thrown> {
     let prototype = scope.object();
-    add(&prototype, "clickLink", 0, |call| not_supported(call, "clickLink"))?;
-    add(&prototype, "html", 0, |call| not_supported(call, "html"))?;
+    add(&prototype, "html", 0, html)?;
     add(&prototype, "json", 0, json)?;
-    add(&prototype, "submitForm", 0, |call| not_supported(call, "submitForm"))?;
-    scope.set_class_prototype::<HttpResponse>(prototype)
+    Ok(prototype)
 }
 
 fn body<'js>(scope: Scope<'js>, response: &HttpResponse) -> Result<Value<'js>, Thrown> {
@@ -153,7 +156,7 @@ fn timings<'js>(scope: Scope<'js>, response: &HttpResponse) -> Result<Value<'js>
 }
 
 /// What the script asked for; null where that is not a request.
-fn request<'js>(scope: Scope<'js>, response: &HttpResponse) -> Result<Value<'js>, Thrown> {
+fn request_of<'js>(scope: Scope<'js>, response: &HttpResponse) -> Result<Value<'js>, Thrown> {
     let Some(request) = &response.request else { return Ok(scope.null()) };
     let object = scope.object();
     object.set("method", &scope.string(&request.method))?;
@@ -217,22 +220,16 @@ fn json<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
         return Ok(parsed);
     }
     let selector = selector.text()?.to_string();
-    if is_unknown_selector(&selector) {
-        let reason = "only names, numbers, # and #.name";
-        return Err(scope.throw(&format!("the selector '{selector}' is not supported: {reason}")));
-    }
-    // How deep the text is nested is noted, and texts with escapes are decoded.
+    // As in k6, a selector finds nothing in what is not JSON. To know that, texts with escapes are decoded, and how deep the text is
+    // nested is noted.
     memory.take(2 * text.len())?;
-    let mut refusal = None;
-    let selected = select(&text, &selector, &mut |by| {
-        refusal = memory.held.grow(by).err();
-        refusal.is_none()
-    });
-    if let Some(error) = refusal {
-        return Err(scope.throw(&format!("the response cannot be read as JSON: {error}")));
+    if !is_json(&text) {
+        return Ok(scope.undefined());
     }
-    // As in k6, a selector finds nothing in what is not JSON.
-    match selected.ok().flatten() {
+    // Only what makes lists and the like copies something; at most, all of the text.
+    let copies = selector.bytes().filter(|byte| matches!(byte, b'#' | b'@' | b'[' | b'{' | b'!')).count();
+    memory.take(copies * text.len())?;
+    match select(&text, &selector) {
         Some(value) => scope.parse_json(&value, "response.json()"),
         None => Ok(scope.undefined()),
     }
@@ -286,6 +283,20 @@ impl<'js> MeanwhileMemory<'js> {
     }
 }
 
-fn not_supported<'js>(call: &Call<'js, '_>, name: &str) -> Result<Value<'js>, Thrown> {
-    Err(call.scope().throw(&format!("{name}() of responses is not supported: HTML is not parsed")))
+/// `html(selector)`: the body as a document, or what is selected of it.
+fn html<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
+    let (scope, this) = (call.scope(), call.this());
+    let Some(response) = this.held::<HttpResponse>() else {
+        return Err(scope.throw_type_error("not a response"));
+    };
+    let Some(body) = response.body.as_deref() else { return Err(scope.throw(NO_BODY_TO_PARSE)) };
+    let selection = html::parsed(scope, &MeanwhileMemory::of(scope).text(body)?, &response.url)?;
+    match call.count() {
+        0 => Ok(selection),
+        _ => {
+            let selector = call.argument(0);
+            let selector = if selector.is_nullish() { scope.string("") } else { selector };
+            selection.get("find")?.call(&selection, &[scope.string(&selector.text()?)])
+        }
+    }
 }
