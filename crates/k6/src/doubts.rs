@@ -33,6 +33,11 @@ pub fn doubts(loaded: &LoadedScript, texts: &[String]) -> Vec<String> {
         let always = of.thresholds.iter().filter_map(|one| Some((&one.source, always(of.kind, one)?)));
         doubts.extend(always.map(|(text, why)| format!("threshold `{}`: `{text}` {why}", of.source)));
     }
+    let planned: Option<u64> = loaded.options.scenarios.iter().map(|of| of.executor.iterations()).sum();
+    for of in &loaded.thresholds {
+        let highest = of.thresholds.iter().filter_map(|one| is_the_highest(one, planned?));
+        doubts.extend(highest.map(|why| format!("threshold `{}`: {why}", of.source)));
+    }
     doubts.extend(not_computed(&script, &options.trend_statistics()));
     doubts.extend(loaded.options.offered.iter().filter_map(time_for_iterations));
     doubts
@@ -111,8 +116,10 @@ fn without_values(script: &ScriptText<'_>, scenarios: &[&str], tag: &str, value:
             Some(format!("the script calls no request `{value}`"))
         }
         "check" if !script.says(value) => Some(format!("the script has no check `{value}`")),
-        _ if DEFAULT_SYSTEM_TAGS.contains(&tag) || script.tags.contains(tag) || script.says(tag) => None,
-        _ => Some(format!("the script sets no tag `{tag}`")),
+        _ if DEFAULT_SYSTEM_TAGS.contains(&tag) || script.tags.contains(tag) => None,
+        _ if !script.says(tag) => Some(format!("the script sets no tag `{tag}`")),
+        _ if !script.says(value) => Some(format!("the script sets the tag `{tag}` nowhere to `{value}`")),
+        _ => None,
     }
 }
 
@@ -147,6 +154,19 @@ fn reversed(metric: &str, threshold: &Threshold) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// What is said of a percentile that is the highest value of an iteration each; none of others.
+fn is_the_highest(threshold: &Threshold, iterations: u64) -> Option<String> {
+    let Aggregation::Percentile(percent) = threshold.expression.aggregation else { return None };
+    let (text, above) = (&threshold.source, 1.0 - percent / 100.0);
+    (percent > 1.0 && iterations as f64 * above < 1.0 - 1e-9).then(|| {
+        format!(
+            "`{text}` of {iterations} values, one an iteration, is about the highest of them: make at least {} iterations, or take a \
+             lower percentile",
+            (1.0 / above).round()
+        )
+    })
 }
 
 /// What is said of a threshold on a share that every share satisfies, or none.
@@ -256,6 +276,25 @@ mod tests {
         assert_eq!(without("name", "basket"), None);
         assert_eq!(without("method", "get").unwrap(), "there is no method `get`; did you mean `GET`?");
         assert_eq!(without("status", "200"), None);
+        let texts = ["http.get(url, { tags: { tier: 'gold' } })".to_owned()];
+        let script = ScriptText { texts: &texts, thresholds: &[], tags: BTreeSet::from(["env"]) };
+        let without = |tag, value| without_values(&script, &[], tag, value);
+        assert_eq!(without("tier", "silver").unwrap(), "the script sets the tag `tier` nowhere to `silver`");
+        assert_eq!([without("tier", "gold"), without("env", "prod")], [None, None]);
+    }
+
+    #[test]
+    fn a_percentile_of_fewer_values_than_it_divides_is_the_highest() {
+        let doubt = |text: &str, iterations| {
+            let of = thresholds(&[("http_req_duration", text)]).remove(0);
+            is_the_highest(&of.thresholds[0], iterations)
+        };
+        let said = doubt("p(99.9)<200", 20).unwrap();
+        assert!(said.contains("of 20 values") && said.contains("make at least 1000 iterations"), "{said}");
+        assert_eq!(
+            [doubt("p(99.9)<200", 1_000), doubt("p(95)<200", 20), doubt("med<200", 1)],
+            [const { None }; 3]
+        );
     }
 
     #[test]

@@ -5,12 +5,17 @@ use workload::Workload;
 use workload::model::{Request, Step};
 use workload::template::{Part, Template};
 
+const URL: &str = "the url";
+
 /// Which steps send `{{token}}` or `$token`, and where.
 pub(crate) fn warnings(workload: &Workload) -> Vec<String> {
     let mut said = Vec::new();
     for step in workload.steps() {
         for (place, template) in places(step) {
-            let Some((text, name)) = literals(template).find_map(foreign_value) else { continue };
+            // Bodies may be JSON, and headers anything.
+            let of_url = |text| in_single_braces(text).filter(|_| place == URL);
+            let foreign = literals(template).find_map(|text| foreign_value(text).or_else(|| of_url(text)));
+            let Some((text, name)) = foreign else { continue };
             let warning = format!(
                 "warning: {place} of `{}` has `{text}`, which is sent as it is: a value that a step extracted is `${{{name}}}`, one of \
                  data `${{DATA.{name}}}`, of the environment `${{env.{name}}}`",
@@ -30,7 +35,7 @@ pub(crate) fn places(step: &Step) -> Vec<(String, &Template)> {
     let mut places: Vec<_> =
         headers.map(|(name, value)| (format!("the header `{}`", visible(name)), value)).collect();
     if let Request::Http { path, body, .. } = &step.request {
-        places.push(("the url".to_owned(), path));
+        places.push((URL.to_owned(), path));
         // Variables of GraphQL are written so.
         if !literals(body).any(|text| text.contains("query") || text.contains("mutation")) {
             places.push(("the body".to_owned(), body));
@@ -57,6 +62,14 @@ fn in_braces(text: &str) -> Option<(String, String)> {
         let (inside, _) = text[at + 2..].split_once("}}")?;
         let name = inside.trim();
         is_name(name).then(|| (format!("{{{{{inside}}}}}"), name.to_owned()))
+    })
+}
+
+/// `{name}`, as in the paths of OpenAPI.
+fn in_single_braces(text: &str) -> Option<(String, String)> {
+    text.match_indices('{').find_map(|(at, _)| {
+        let (name, _) = text[at + 1..].split_once('}')?;
+        is_name(name).then(|| (format!("{{{name}}}"), name.to_owned()))
     })
 }
 
@@ -89,5 +102,8 @@ mod tests {
         for kept in ["costs $5", "a$b", "{\"a\":{\"b\":1}}", "$$name", "{{}}", "100$"] {
             assert_eq!(found(kept), None, "{kept}");
         }
+        let in_path = |text| in_single_braces(text).map(|(text, _)| text);
+        assert_eq!(in_path("/users/{id}/x").as_deref(), Some("{id}"));
+        assert_eq!([in_path("/users/{}"), in_path("/{a b}/{1}")], [None, None]);
     }
 }

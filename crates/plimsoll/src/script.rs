@@ -66,6 +66,9 @@ pub(crate) fn script(mut arguments: ScriptArguments) -> CommandResult<u8> {
     let log = ScriptLog::start(debug_lines(&arguments), LogOutput::of(&arguments.log)?)?;
     let Resolved { loaded, workers } = resolve(&arguments, &log.sink())?; // 1
     show_header(&arguments, &loaded)?;
+    if arguments.once && loaded.options.options.thresholds.as_ref().is_some_and(|all| !all.is_empty()) {
+        screen::note("--once: one iteration proves nothing, so no threshold is judged");
+    }
     let plan = plan(&loaded)?;
     let live_page = &live_page(&plan, arguments.live.as_ref(), &arguments.outputs)?;
     let live_page = live_page.as_ref();
@@ -106,7 +109,8 @@ fn request<'a>(
     loaded: &LoadedScript,
     workers: Option<&ConnectedWorkers>,
 ) -> RunRequest<'a> {
-    let keep = arguments.evidence.as_deref().map_or(RunFilePolicy::ByName, RunFilePolicy::At);
+    let unnamed = if arguments.once { RunFilePolicy::Temporary } else { RunFilePolicy::ByName };
+    let keep = arguments.evidence.as_deref().map_or(unnamed, RunFilePolicy::At);
     let reports = arguments.outputs.named().into_iter().chain([arguments.summary_export.as_deref()]);
     RunRequest {
         overwrite: overwrite(arguments.force),

@@ -72,7 +72,12 @@ impl ConsolidatedOptions {
     pub fn check_functions(&self, is_exported: impl Fn(&str) -> bool) -> Result<(), OptionsError> {
         let missing = self.scenarios.iter().filter(|scenario| !is_exported(scenario.function()));
         let problem = |scenario: &ScenarioShape| {
-            format!("executor {}: function '{}' not found in exports", scenario.name, scenario.function())
+            let (name, function) = (&scenario.name, scenario.function());
+            let meant = match function {
+                "default" => "; write `export default function () { … }`",
+                _ => "",
+            };
+            format!("executor {name}: function '{function}' not found in exports{meant}")
         };
         match missing.map(problem).collect::<Vec<_>>() {
             none if none.is_empty() => Ok(()),

@@ -65,6 +65,7 @@ impl Layer {
             }
         }
         layer.notes.extend(unknown_fields_of_stages(value));
+        layer.notes.extend(notes_on_thresholds(value));
         Ok(layer)
     }
 
@@ -137,6 +138,26 @@ impl Options {
     }
 }
 
+/// An object in a list of an option, by its path.
+struct ListItem<'a> {
+    path: String,
+    value: &'a Value,
+}
+
+fn items(path: String, list: Option<&Value>) -> impl Iterator<Item = ListItem<'_>> {
+    let items = list.and_then(Value::as_array).into_iter().flatten().enumerate();
+    items.map(move |(at, value)| ListItem { path: format!("{path}[{at}]"), value })
+}
+
+/// A note for each field of such an object that has no effect, since it has only the fields `known`, as `has` says.
+fn unknown_fields(item: &ListItem<'_>, known: &[&str], has: &str) -> Vec<String> {
+    let is_known = |key: &str| known.iter().any(|known| key.eq_ignore_ascii_case(known));
+    let keys = item.value.as_object().into_iter().flat_map(|fields| fields.keys());
+    keys.filter(|key| !is_known(key))
+        .map(|key| format!("`{}` has no option `{key}`; it has no effect: {has}", item.path))
+        .collect()
+}
+
 /// A note for each field of a stage that has no effect. k6 leaves out a stage without a duration, and so one of which the name is
 /// misspelt.
 fn unknown_fields_of_stages(options: &Value) -> Vec<String> {
@@ -144,19 +165,29 @@ fn unknown_fields_of_stages(options: &Value) -> Vec<String> {
     let scenarios =
         scenarios.into_iter().flatten().map(|(name, of)| (format!("scenarios.{name}.stages"), of));
     let lists = std::iter::once(("stages".to_owned(), options)).chain(scenarios);
-    let stages = lists.flat_map(|(path, of)| {
-        let stages = of.get("stages").and_then(Value::as_array).into_iter().flatten();
-        stages.enumerate().map(move |(at, stage)| (format!("{path}[{at}]"), stage))
-    });
-    let is_known = |key: &str| ["duration", "target"].iter().any(|known| key.eq_ignore_ascii_case(known));
+    let stages = lists.flat_map(|(path, of)| items(path, of.get("stages")));
     stages
-        .flat_map(|(path, stage)| {
-            let keys = stage.as_object().into_iter().flat_map(|fields| fields.keys());
-            keys.filter(|key| !is_known(key)).map(move |key| {
-                format!(
-                    "`{path}` has no option `{key}`; it has no effect: a stage has `duration` and `target`"
-                )
-            })
+        .flat_map(|stage| {
+            unknown_fields(&stage, &["duration", "target"], "a stage has `duration` and `target`")
         })
         .collect()
+}
+
+/// What of thresholds that are objects is probably not meant.
+fn notes_on_thresholds(options: &Value) -> Vec<String> {
+    let metrics = options.get("thresholds").and_then(Value::as_object).into_iter().flatten();
+    let thresholds = metrics.flat_map(|(name, of)| items(format!("thresholds.{name}"), Some(of)));
+    let notes = |threshold: ListItem<'_>| {
+        let has = "a threshold has `threshold`, `abortOnFail` and `delayAbortEval`";
+        let mut notes = unknown_fields(&threshold, &["threshold", "abortOnFail", "delayAbortEval"], has);
+        let delay = threshold.value.get("delayAbortEval").and_then(Value::as_str);
+        notes.extend(delay.filter(|text| text.parse::<f64>().is_ok_and(|ms| ms > 0.0)).map(|text| {
+            format!(
+                "`{}.delayAbortEval` is {text} ms, since `{text}` has no unit; did you mean `{text}s`?",
+                threshold.path
+            )
+        }));
+        notes
+    };
+    thresholds.flat_map(notes).collect()
 }

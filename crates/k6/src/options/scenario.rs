@@ -131,7 +131,14 @@ impl FromJson for ScenarioOptions {
         match unknown.or_else(foreign) {
             None => Ok(scenario),
             Some(key) => {
-                Err(format!("its executor has no {key:?}; it has {}", executor.own_fields().join(", ")))
+                let fields = executor.own_fields();
+                let users = match key.as_str() {
+                    "vus" if fields.contains(&"maxVUs") => {
+                        "; its virtual users are \"preAllocatedVUs\", and at most \"maxVUs\""
+                    }
+                    _ => "",
+                };
+                Err(format!("its executor has no {key:?}; it has {}{users}", fields.join(", ")))
             }
         }
     }

@@ -43,7 +43,10 @@ pub(super) fn read(section: &Section<'_>, window: Option<&ScenarioWindow>) -> Op
     let keys = EXECUTORS.iter().find(|(name, _)| Some(*name) == kind).map_or(&KEYS[..], |(_, keys)| keys);
     for key in KEYS {
         if let (Some(item), false) = (section.get(key), keys.contains(&key)) {
-            let text = format!("`{key}` does not apply to this executor; it takes {}", listed(keys));
+            // Whoever gives a rate its virtual users means their limit.
+            let is_of_rate = keys.iter().any(|key| ["rate", "start_rate"].contains(key));
+            let limit = if key == "vus" && is_of_rate { "; its VU limit is `max_vus`" } else { "" };
+            let text = format!("`{key}` does not apply to this executor; it takes {}{limit}", listed(keys));
             item.issues.add(&item.key_span, text);
         }
     }

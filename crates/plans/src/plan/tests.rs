@@ -205,7 +205,7 @@ fn stages_must_fit_their_phases() {
     assert_snapshot!(errors(&ramp("phases = [\"a\", \"b\"]"), &[]), @"plan.toml:11:10: the scenario lasts 15s, its phases last 30s; make them fit");
     assert_snapshot!(errors(&ramp("phases = [\"b\", \"a\"]"), &[]), @"plan.toml:12:10: a scenario's phases must follow one another, in order and without a gap");
     assert_snapshot!(errors(&ramp("start = \"16s\""), &[]), @"plan.toml:11:10: the scenario lasts 15s, the phases last from its start 14s; make them fit");
-    assert_snapshot!(errors(&ramp("vus = 3"), &[]), @"plan.toml:12:1: `vus` does not apply to this executor; it takes `start_rate` and `stages`");
+    assert_snapshot!(errors(&ramp("vus = 3"), &[]), @"plan.toml:12:1: `vus` does not apply to this executor; it takes `start_rate` and `stages`; its VU limit is `max_vus`");
     let workload = good(&ramp("start = \"15s\""));
     assert_eq!(workload.scenarios[0].start, 15 * S);
     assert_eq!(

@@ -17,6 +17,14 @@ pub(super) fn read(item: &Item<'_>) -> Option<Think> {
         return None;
     }
     let text = item.text()?;
+    if let Some((min, max)) = text.split_once('-').filter(|(min, _)| !min.trim().is_empty()) {
+        let (min, max) = (min.trim(), max.trim());
+        // Of `1-3s` both have the unit.
+        let unit = max.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+        let unit = if min.ends_with(|c: char| c.is_ascii_digit()) { unit } else { "" };
+        item.wrong(format!("a range of think times has two dots: `\"{min}{unit}..{max}\"`"));
+        return None;
+    }
     let Some((min, max)) = text.split_once("..") else { return item.duration().map(Think::Constant) };
     let min = item.issues.check(&item.span(), units::duration(min));
     let max = item.issues.check(&item.span(), units::duration(max));

@@ -286,6 +286,9 @@ pub(super) fn unknown_verb<'a>(verb: &str, verbs: impl IntoIterator<Item = &'a s
     if let Some(ours) = of_list(&TOOLS, verb) {
         return Some(format!("`{shown}` is another tool and not a verb: write `{ours}`"));
     }
+    if let Some(locust) = locust::of_file(verb) {
+        return Some(locust.to_owned());
+    }
     if let Some(ending) = Path::new(verb).extension().filter(|_| Path::new(verb).is_file()) {
         let accepted = [FileKind::Plan, FileKind::Script, FileKind::RunFile];
         if let Err(other) = file_kind::refuse_others(Path::new(verb), &accepted) {
@@ -396,6 +399,11 @@ mod tests {
         ("plimsoll http -u 100 -r 10 --host http://h/ --headless", "`plimsoll http://h/ -c 100 -z DURATION`"),
         ("plimsoll -u 100 -r 10 --host h:8000 --headless", "`plimsoll h:8000 -c 100"),
         ("plimsoll -f locustfile.py", "a Locust file (Python) is not run"),
+        ("plimsoll locustfile.py --headless", "a Locust file (Python) is not run"),
+        ("plimsoll run locustfile.py --headless", "a Locust file (Python) is not run"),
+        ("plimsoll run -J x.jmx", "JMeter's plans are not run"),
+        ("plimsoll run plan.toml --no-thresholds", "without `[objectives]`"),
+        ("plimsoll cloud script.js", "`plimsoll run SCRIPT.js`, on more machines with `--worker HOST:PORT`"),
         ("plimsoll ab --a http://h/ --b http://g/ plan.toml", "commands that start"),
         ("plimsoll report a.plimsoll --objective p95 < 50ms", "`--objective 'p95 < 50ms'`"),
         ("plimsoll http http://h/ --ask p95 <50ms", "`--ask 'p95 <50ms'`"),

@@ -20,6 +20,8 @@ pub(super) fn refused(why: impl std::fmt::Display) -> Failure {
 pub(super) fn accept(arguments: &mut ScriptArguments) -> CommandResult<()> {
     if arguments.once {
         (arguments.vus, arguments.iterations) = (Some(1), Some(1));
+        // One iteration shows nothing of them.
+        arguments.no_thresholds = true;
     }
     let variables: BTreeMap<String, String> = std::env::vars().collect();
     if arguments.script.extension().is_some_and(|ending| ending == "tar") {

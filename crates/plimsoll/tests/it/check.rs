@@ -178,10 +178,14 @@ fn a_script_runs_once_instead_of_its_load() {
     let folder = TestFolder::new("");
     folder.write(
         "count.js",
-        "export const options = { vus: 5, duration: '1h' }; export default function () {}",
+        "export const options = { vus: 5, duration: '1h', thresholds: { iterations: ['count>100'] } };
+        export default function () {}",
     );
     let ran = folder.plimsoll(&["run", "count.js", "--once", "--quiet", "--json", "run.json"]);
-    ran.exits_with(0);
+    ran.exits_with(0)
+        .stdout_contains(&["MEASURED"])
+        .stderr_contains(&["--once: one iteration proves nothing, so no threshold is judged\n"]);
+    assert!(folder.files(".plimsoll").is_empty(), "no run file is kept");
     assert_eq!(folder.json("run.json")["beside_k6"]["ended"]["done"], 1);
     folder.plimsoll(&["run", "count.js", "--once", "-u", "2"]).exits_with(255).stderr_contains(&["--once"]);
 }

@@ -127,7 +127,7 @@ const CASES: &[Case] = &[
     Case {
         script: "export function other() {}",
         code: 104,
-        said: &["executor default: function 'default' not found in exports"],
+        said: &["executor default: function 'default' not found in exports; write `export default function () { … }`"],
     },
     Case {
         script: "import { Counter } from 'k6/metrics';\nnew Counter('bad name!');",

@@ -110,6 +110,19 @@ fn a_port_of_grpc_is_named_where_http_was_expected() {
 }
 
 #[test]
+fn a_missing_file_of_data_or_script_names_the_one_that_was_probably_meant() {
+    let data =
+        with("version = 1\ntargets.shop.url = \"http://127.0.0.1:1\"\n[data.users]\nfile = \"user.csv\"\n");
+    let folder = TestFolder::new(&data);
+    folder.write("users.csv", "id\n1\n");
+    folder.write("shop.js", "open('./user.csv'); export default function () {}\n");
+    let meant = "there is no such file; did you mean `users.csv`?";
+    folder.plimsoll(&["check", "plan.toml"]).exits_with(2).stderr_contains(&[meant]);
+    folder.plimsoll(&["run", "shop.js"]).exits_with(107).stderr_contains(&[meant]);
+    folder.plimsoll(&["run", "shpo.js"]).stderr_contains(&["did you mean `shop.js`?"]);
+}
+
+#[test]
 fn values_of_other_tools_are_sent_as_they_are_and_said_before() {
     let target = testbed::http(testbed::Behaviour::ok()).unwrap();
     let plan = with(&format!("version = 1\ntargets.shop.url = \"http://{}\"\n", target.addr()))
@@ -117,6 +130,10 @@ fn values_of_other_tools_are_sent_as_they_are_and_said_before() {
     let folder = TestFolder::new(&plan.replace("${shop.url}/", "${shop.url}/$id"));
     let said =
         ["the header `authorization` of `list` has `{{token}}`", "the url of `list` has `$id`", "`${id}`"];
+    let in_path =
+        with("version = 1\ntargets.shop.url = \"http://127.0.0.1:1\"\n").replace("url}/", "url}/{item}");
+    folder.write("path.toml", in_path);
+    folder.plimsoll(&["check", "path.toml"]).exits_with(0).stdout_contains(&["has `{item}`", "`${item}`"]);
     folder.plimsoll(&["check", "plan.toml"]).exits_with(0).stdout_contains(&said);
     folder.plimsoll(&["run", "plan.toml", "--quiet"]).exits_with(0).stderr_contains(&said);
     assert!(target.log().iter().all(|served| served.path == "/$id"), "sent as it is");

@@ -77,6 +77,7 @@ fn a_scenario_with_another_field_or_executor_is_refused() {
         json!({"executor": "constant-vus", "duration": "5s", "rate": 1}),
         json!({"executor": "constant-vus", "duration": "5s", "vus": "x"}),
         json!({"executor": "constant-arrival-rate", "rate": 10.5}),
+        json!({"executor": "constant-arrival-rate", "rate": 10, "vus": 5}),
         json!({"executor": "ramping-vus", "stages": [{"duration": "5s"}, {"target": {}}]}),
     ];
     insta::assert_snapshot!(refused(scenarios.map(scenario)), @r#"
@@ -87,6 +88,7 @@ fn a_scenario_with_another_field_or_executor_is_refused() {
     104 `scenarios` (script): a: its executor has no "rate"; it has vus, duration
     104 `scenarios` (script): a: vus: must be a whole number, not "x"
     104 `scenarios` (script): a: rate: must be a whole number, not 10.5
+    104 `scenarios` (script): a: its executor has no "vus"; it has rate, timeUnit, duration, preAllocatedVUs, maxVUs; its virtual users are "preAllocatedVUs", and at most "maxVUs"
     104 `scenarios` (script): a: stages: item 2: target: must be a whole number, not {}
     "#);
 }
@@ -265,7 +267,7 @@ fn functions_that_the_script_does_not_export_are_named() {
     insta::assert_snapshot!(refused([run.check_functions(|name| name == "other")]), @"
     104 There were problems with the specified script configuration:
     	- executor a: function 'nope' not found in exports
-    	- executor b: function 'default' not found in exports
+    	- executor b: function 'default' not found in exports; write `export default function () { … }`
     ");
 }
 

@@ -129,6 +129,14 @@ fn what_has_no_effect_is_noted() {
     let of_scenario =
         "`scenarios.a.stages[0]` has no option `rate`; it has no effect: a stage has `duration` and `target`";
     assert_eq!(notes(json!({"scenarios": {"a": ramp}}), Flags::default()), [of_scenario]);
+    let threshold = json!({"threshold": "rate<0.1", "abortOnFial": true, "delayAbortEval": "10"});
+    let of_threshold = [
+        "`thresholds.http_req_failed[0]` has no option `abortOnFial`; it has no effect: a threshold has `threshold`, `abortOnFail` \
+         and `delayAbortEval`",
+        "`thresholds.http_req_failed[0].delayAbortEval` is 10 ms, since `10` has no unit; did you mean `10s`?",
+    ];
+    let thresholds = json!({"thresholds": {"http_req_failed": ["rate<0.5", threshold]}});
+    assert_eq!(notes(thresholds, Flags::default()), of_threshold.map(|note| note.replace("[0]", "[1]")));
     let unsupported =
         json!({"httpDebug": "full", "paused": true, "ext": {"x": {}}, "cloud": {"projectID": 1}});
     assert_eq!(

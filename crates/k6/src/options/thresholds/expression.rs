@@ -109,7 +109,9 @@ impl Aggregation {
         let percent = percent.and_then(|percent| percent.parse().ok());
         let percent = percent.filter(|percent| (0.0..=100.0).contains(percent));
         percent.map(Aggregation::Percentile).ok_or_else(|| {
-            format!("must begin with count, rate, value, avg, min, max, med or p(N) with N from 0 to 100, not {text:?}")
+            let number = text.strip_prefix('p').filter(|number| number.parse::<f64>().is_ok());
+            let meant = number.map(|number| format!("; write `p({number})`")).unwrap_or_default();
+            format!("must begin with count, rate, value, avg, min, max, med or p(N) with N from 0 to 100, not {text:?}{meant}")
         })
     }
 }

@@ -97,7 +97,7 @@ fn expressions_that_k6_refuses_are_refused() {
     let metrics = ["p(95)=500", "p95<5", "p(101)<1", "avg<1ms"].map(|text| ("http_req_duration", text));
     insta::assert_snapshot!(refused(metrics), @r#"
     threshold "p(95)=500" of http_req_duration: is not a comparison such as "p(95)<500"
-    threshold "p95<5" of http_req_duration: must begin with count, rate, value, avg, min, max, med or p(N) with N from 0 to 100, not "p95"
+    threshold "p95<5" of http_req_duration: must begin with count, rate, value, avg, min, max, med or p(N) with N from 0 to 100, not "p95"; write `p(95)`
     threshold "p(101)<1" of http_req_duration: must begin with count, rate, value, avg, min, max, med or p(N) with N from 0 to 100, not "p(101)"
     threshold "avg<1ms" of http_req_duration: "1ms" is not a number
     "#);

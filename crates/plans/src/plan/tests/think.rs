@@ -52,6 +52,8 @@ fn think_times_that_cannot_be_are_errors_with_their_place() {
         ("2", "\"1s..3s\""),
         ("\"3s..1s\"", "longer than the first"),
         ("\"1s..\"", "not a duration"),
+        ("\"1-3s\"", "has two dots: `\"1s..3s\"`"),
+        ("\"500ms - 2s\"", "has two dots: `\"500ms..2s\"`"),
         ("{ mean = \"2s\" }", "exponential"),
         ("{ mean = \"2s\", sd = \"1s\" }", "a third"),
         ("{ mean = \"0s\", distribution = \"exponential\" }", "longer than 0"),

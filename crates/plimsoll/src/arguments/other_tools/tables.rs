@@ -97,7 +97,7 @@ pub(super) const ONE_HYPHEN: [(&str, &str); 16] = [
 ];
 
 /// Options that a plan sets, and how.
-pub(super) const IN_PLANS: [(&[&str], &str); 14] = [
+pub(super) const IN_PLANS: [(&[&str], &str); 16] = [
     (
         &[
             "-r",
@@ -147,6 +147,14 @@ pub(super) const IN_PLANS: [(&[&str], &str); 14] = [
         "`tags = { team = \"a\" }` in a scenario of the plan tags its requests; the name of the run file tells runs apart",
     ),
     (&["--summary-export", "--summary"], "`--json FILE` writes the report as JSON"),
+    (
+        &["--no-thresholds"],
+        "a plan without `[objectives]` is measured and not judged; `--once` sends each step once and judges nothing",
+    ),
+    (
+        &["-J"],
+        "JMeter's plans are not run: `plimsoll new URL` begins a plan, and `plimsoll import` reads results of JMeter",
+    ),
 ];
 
 /// Options of runs of plans, for scripts of k6, and how it is done there.
@@ -258,7 +266,7 @@ pub(super) const OF_OTHER_VERBS: [(&[&str], &[&str], &str); 28] = [
 ];
 
 /// Verbs of other tools, and what is written here.
-pub(super) const VERBS: [(&[&str], &str); 12] = [
+pub(super) const VERBS: [(&[&str], &str); 13] = [
     (&["test", "start", "exec", "execute", "go"], "plimsoll run PLAN"),
     (
         &["validate", "lint", "inspect", "verify", "dry-run"],
@@ -277,6 +285,7 @@ pub(super) const VERBS: [(&[&str], &str); 12] = [
     (&["watch", "top"], "plimsoll monitor TARGET"),
     (&["version"], "plimsoll --version"),
     (&["agent", "serve"], "plimsoll worker"),
+    (&["cloud"], "plimsoll run SCRIPT.js`, on more machines with `--worker HOST:PORT` or `--kubernetes PODS"),
 ];
 
 /// Other tools, named as if Plimsoll started them, and what is written here.
