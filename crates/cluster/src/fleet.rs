@@ -46,6 +46,16 @@ pub struct Limits {
     pub silence: Duration,
 }
 
+/// A worker at whose address nothing listens yet.
+#[derive(Debug, Clone, Copy)]
+pub struct AbsentWorker<'a> {
+    pub address: &'a str,
+    /// How often a connection was refused.
+    pub attempts: u32,
+    /// How long it is waited for.
+    pub limit: Duration,
+}
+
 /// The process that conducts a run.
 #[derive(Debug, Clone)]
 pub struct Coordinator {
@@ -53,6 +63,8 @@ pub struct Coordinator {
     pub boot: String,
     /// The version of its program.
     pub version: String,
+    /// Called after each connection that was refused; the next attempt is made when it returns.
+    pub pause: fn(AbsentWorker<'_>),
 }
 
 /// What all workers are handed.
@@ -138,7 +150,7 @@ impl Fleet {
         own: &Coordinator,
         limits: Limits,
     ) -> Result<Fleet, ClusterError> {
-        let connect = |worker: WorkerAddress| greet(&worker, secret, &own.version, limits.connect);
+        let connect = |worker: WorkerAddress| greet(&worker, secret, own, limits.connect);
         let mut members = each(addresses.to_vec(), |worker| worker.address.clone(), connect)?;
         let mut machines = vec![own.boot.clone()];
         for (index, member) in members.iter_mut().enumerate() {
@@ -271,16 +283,36 @@ fn each<T: Send, R: Send>(
         .collect()
 }
 
+/// Connect to a worker, which may not listen yet.
+fn connect(
+    address: &str,
+    secret: &Secret,
+    pause: fn(AbsentWorker<'_>),
+    limit: Duration,
+) -> Result<Link, ClusterError> {
+    let until = within(limit);
+    let mut attempts = 0;
+    loop {
+        match Link::connect(address, secret, limit) {
+            Err(ClusterError::NothingListens) if monotonic_ns() < until => {
+                attempts += 1;
+                pause(AbsentWorker { address, attempts, limit });
+            }
+            result => return result,
+        }
+    }
+}
+
 /// Connect to a worker, prove to be its coordinator, and have it proved.
 fn greet(
     worker: &WorkerAddress,
     secret: &Secret,
-    version: &str,
+    coordinator: &Coordinator,
     limit: Duration,
 ) -> Result<Member, ClusterError> {
     let until = within(limit);
-    let mut link = Link::connect(&worker.address, secret, limit)?;
-    let own = Hello { protocol: PROTOCOL, version: version.to_owned(), nonce: nonce()? };
+    let mut link = connect(&worker.address, secret, coordinator.pause, limit)?;
+    let own = Hello { protocol: PROTOCOL, version: coordinator.version.clone(), nonce: nonce()? };
     link.say(&ToWorker::Hello(own.clone()))?;
     let ToCoordinator::Hello(theirs, proof) = link.hear(until)? else {
         return Err(ClusterError::malformed("its first message is not a greeting"));
@@ -289,7 +321,7 @@ fn greet(
     if let Some(token) = secret.token()
         && !token.is_proof(Side::Worker, nonces, &proof)
     {
-        return Err(ClusterError::Stranger);
+        return Err(ClusterError::OtherToken);
     }
     let proof = secret.token().map(|token| token.proof(Side::Coordinator, nonces)).unwrap_or_default();
     link.say(&ToWorker::Proof(proof))?;

@@ -103,6 +103,9 @@ impl FrameReader {
     /// [`ClusterError::Malformed`] when what follows is not a frame of this protocol.
     pub fn take(&mut self) -> Result<Option<Frame>, ClusterError> {
         let rest = &self.bytes[self.taken..];
+        if is_tls(rest) {
+            return Err(ClusterError::KeysThereOnly);
+        }
         let Some((length, rest)) = rest.split_first_chunk::<4>() else { return Ok(None) };
         let length = u32::from_be_bytes(*length) as usize;
         if length == 0 || length > self.most {
@@ -129,6 +132,11 @@ impl FrameReader {
     pub fn is_in_mid_message(&self) -> bool {
         self.bytes.len() > self.taken
     }
+}
+
+/// Whether these are the first bytes of a record of TLS with a handshake or an alert. As a length they are more than any frame has.
+fn is_tls(bytes: &[u8]) -> bool {
+    matches!(bytes, [0x15 | 0x16, 0x03, ..])
 }
 
 #[cfg(test)]

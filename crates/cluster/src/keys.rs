@@ -68,15 +68,12 @@ impl RunKeys {
     /// The keys in the text of such a file.
     ///
     /// # Errors
-    /// [`ClusterError::Tls`] when it is not one.
+    /// [`ClusterError::NotKeys`] or [`ClusterError::Tls`] when it is not one.
     pub fn read(pem: &str) -> Result<RunKeys, ClusterError> {
         let certificates: Vec<CertificateDer<'static>> =
             CertificateDer::pem_slice_iter(pem.as_bytes()).collect::<Result<_, _>>().map_err(tls)?;
         let [root, own] = certificates.as_slice() else {
-            return Err(tls(format!(
-                "the keys of a run have two certificates, and these {}",
-                certificates.len()
-            )));
+            return Err(ClusterError::NotKeys);
         };
         let key = || PrivateKeyDer::from_pem_slice(pem.as_bytes()).map_err(tls);
         let mut roots = RootCertStore::empty();
@@ -110,7 +107,7 @@ mod tests {
     fn keys_that_were_made_can_be_read_and_others_not() {
         let pem = RunKeys::make().unwrap();
         RunKeys::read(&pem).unwrap();
-        assert!(RunKeys::read("").unwrap_err().to_string().contains("have two certificates, and these 0"));
+        assert!(RunKeys::read("").unwrap_err().to_string().contains("--make-keys run.pem"));
         let half = &pem[..pem.find("-----BEGIN PRIVATE KEY").unwrap()];
         assert!(RunKeys::read(half).is_err());
     }

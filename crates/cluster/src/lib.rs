@@ -19,7 +19,7 @@ mod worker;
 
 pub use clock::{Exchange, OffsetEstimate};
 pub use error::ClusterError;
-pub use fleet::{Coordinator, Fleet, FleetEnd, Job, Limits, WorkerAddress, WorkerFacts};
+pub use fleet::{AbsentWorker, Coordinator, Fleet, FleetEnd, Job, Limits, WorkerAddress, WorkerFacts};
 pub use handshake::{Token, UnusableToken};
 pub use keys::{RunKeys, Secret};
 pub use message::{Assignment, HandedFile, WorkerIdentity};

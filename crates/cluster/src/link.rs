@@ -56,7 +56,10 @@ impl Link {
                 Err(error) => last = error,
             }
         }
-        Err(last.into())
+        match last.kind() {
+            ErrorKind::ConnectionRefused => Err(ClusterError::NothingListens),
+            _ => Err(last.into()),
+        }
     }
 
     pub(crate) fn over(stream: TcpStream, secret: &Secret, role: Role) -> Result<Link, ClusterError> {
@@ -150,6 +153,7 @@ impl Link {
     /// The next frame that was received.
     pub(crate) fn take(&mut self) -> Result<Option<Frame>, ClusterError> {
         match self.reader.take()? {
+            None if self.is_ended && self.is_handshaking() => Err(ClusterError::KeysHereOnly),
             None if self.is_ended => {
                 Err(ClusterError::Closed { in_mid_message: self.reader.is_in_mid_message() })
             }
@@ -189,6 +193,11 @@ impl Link {
         Ok(())
     }
 
+    /// Whether TLS has not begun.
+    fn is_handshaking(&self) -> bool {
+        self.tls.as_ref().is_some_and(|tls| tls.is_handshaking())
+    }
+
     fn wants_write(&self) -> bool {
         self.tls.as_ref().is_some_and(|tls| tls.wants_write())
     }
@@ -219,7 +228,14 @@ impl Link {
                     self.heard_ns = monotonic_ns();
                     match &mut self.tls {
                         None => self.reader.push(&self.buffer[..count]),
-                        Some(tls) => decrypt(tls, &mut self.reader, &mut self.buffer)?,
+                        Some(tls) => {
+                            let decrypted = decrypt(tls, &mut self.reader, &mut self.buffer);
+                            if decrypted.is_err() {
+                                // The alert, which tells the peer why.
+                                let _ = tls.write_tls(&mut self.stream);
+                            }
+                            decrypted?;
+                        }
                     }
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
@@ -258,7 +274,12 @@ impl Link {
 
 /// Hand on what a record of TLS contained.
 fn decrypt(tls: &mut Connection, to: &mut FrameReader, buffer: &mut [u8]) -> Result<(), ClusterError> {
-    tls.process_new_packets().map_err(|error| ClusterError::Tls(error.to_string()))?;
+    let is_handshaking = tls.is_handshaking();
+    tls.process_new_packets().map_err(|error| match error {
+        rustls::Error::InvalidCertificate(_) | rustls::Error::AlertReceived(_) => ClusterError::OtherKeys,
+        rustls::Error::InvalidMessage(_) if is_handshaking => ClusterError::KeysHereOnly,
+        error => ClusterError::Tls(error.to_string()),
+    })?;
     loop {
         match tls.reader().read(buffer) {
             Ok(0) => return Ok(()),

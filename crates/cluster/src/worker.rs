@@ -50,10 +50,11 @@ impl Listening {
     /// Listen at `address`; `version` is that of the program.
     ///
     /// # Errors
-    /// [`ClusterError::Io`] when nothing can listen there, [`ClusterError::Refused`] when the address can be reached from
+    /// [`ClusterError::Listen`] when nothing can listen there, [`ClusterError::Refused`] when the address can be reached from
     /// elsewhere and there are no keys.
     pub fn bind(address: &str, secret: Secret, version: &str) -> Result<Listening, ClusterError> {
-        let listener = TcpListener::bind(address)?;
+        let failed = |source| ClusterError::Listen { address: address.to_owned(), source };
+        let listener = TcpListener::bind(address).map_err(failed)?;
         let own = listener.local_addr()?;
         if secret.token().is_some() && !own.ip().is_loopback() {
             let why = format!(
@@ -99,11 +100,16 @@ impl Listening {
         let nonces = Nonces { coordinator: &theirs.nonce, worker: &own.nonce };
         let proof = self.secret.token().map(|token| token.proof(Side::Worker, nonces)).unwrap_or_default();
         link.say(&ToCoordinator::Hello(own.clone(), proof))?;
-        let ToWorker::Proof(proof) = link.hear(limit)? else { return Err(ClusterError::Stranger) };
+        let proof = match link.hear(limit) {
+            Ok(ToWorker::Proof(proof)) => proof,
+            // A coordinator with another token goes when it has read this side's proof.
+            Ok(_) | Err(ClusterError::Closed { .. }) => return Err(ClusterError::OtherToken),
+            Err(error) => return Err(error),
+        };
         if let Some(token) = self.secret.token()
             && !token.is_proof(Side::Coordinator, nonces, &proof)
         {
-            return Err(ClusterError::Stranger);
+            return Err(ClusterError::OtherToken);
         }
         if (theirs.protocol, &theirs.version) != (own.protocol, &own.version) {
             return Err(ClusterError::Version { ours: own.version, theirs: theirs.version });

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use cluster::{ClusterError, Listening, ReceivedFiles, Secret, Session, WorkerIdentity};
 use engine::{Control, Loops, Program, RunOptions, Wakeup};
 use evidence::TerminalText;
@@ -39,7 +39,7 @@ pub enum StartedBy {
 /// exit code.
 pub fn serve(address: &str, secret: Secret, started_by: StartedBy, script: ServeScript) -> CommandResult<u8> {
     let listening = Listening::bind(address, secret, VERSION);
-    let listening = listening.with_context(|| address.to_owned()).map_err(Failure::usage)?;
+    let listening = listening.map_err(Failure::usage)?;
     let address = listening.address().map_err(Failure::own)?;
     screen::write(TerminalText::default().line(format_args!("{LISTENING}{address}")))
         .map_err(Failure::own)?;

@@ -7,10 +7,13 @@ mod local;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
+use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
-use cluster::{Coordinator, Fleet, Job, Limits, RunKeys, Secret, Token, WorkerAddress, WorkerFacts};
+use cluster::{
+    AbsentWorker, Coordinator, Fleet, Job, Limits, RunKeys, Secret, Token, WorkerAddress, WorkerFacts,
+};
 use engine::iteration::Behaviour;
 use engine::{EngineError, Program, RunOptions, Totals};
 use evidence::Observed;
@@ -23,6 +26,7 @@ use crate::environment::environment;
 use crate::failure::{CommandResult, Failure};
 use crate::manifest::workload_digest;
 use crate::plan;
+use crate::screen::note;
 use crate::worker_options::{ListedWorker, WorkerOptions, WorkerPlaces};
 pub use handed::{HandOver, HandedJob, NotedFiles, PlanJob, resolve as resolve_plan};
 pub(crate) use handed::{received, received_plan};
@@ -36,6 +40,10 @@ pub const TOKEN_VARIABLE: &str = "PLIMSOLL_WORKER_TOKEN";
 pub(crate) const LISTENING: &str = "listening on ";
 /// A worker that sends nothing for so long has vanished.
 const SILENCE: Duration = Duration::from_secs(10);
+/// Between two attempts to connect to a worker that does not listen yet.
+const ATTEMPT_INTERVAL: Duration = Duration::from_millis(100);
+/// After so many attempts, two seconds, the wait is said.
+const SAID_AFTER: u32 = 20;
 
 /// Workers that are connected and have nothing to do yet.
 pub struct ConnectedWorkers {
@@ -91,7 +99,6 @@ pub fn resolve(
 impl ConnectedWorkers {
     /// Start or find the workers, and connect to each.
     pub fn connect(asked: &WorkerOptions, hand_over: HandOver) -> CommandResult<ConnectedWorkers> {
-        let limits = Limits { connect: asked.patience, ready: asked.patience, silence: SILENCE };
         let (addresses, secret, local): (Vec<WorkerAddress>, _, _) = match &asked.places {
             WorkerPlaces::Here(count) => {
                 let token = Token::drawn().map_err(Failure::own)?;
@@ -108,7 +115,9 @@ impl ConnectedWorkers {
                 (workers.iter().map(address).collect(), secret, None)
             }
         };
-        let own = Coordinator { boot: observe::boot_id(), version: VERSION.to_owned() };
+        let limits = Limits { connect: asked.patience, ready: asked.patience, silence: SILENCE };
+        let own =
+            Coordinator { boot: observe::boot_id(), version: VERSION.to_owned(), pause: wait_for_absent };
         let fleet = Fleet::gather(&addresses, &secret, &own, limits).map_err(Failure::usage)?;
         Ok(ConnectedWorkers { fleet, hand_over, setup_data: None, outcome_reader: None, local })
     }
@@ -175,6 +184,14 @@ impl ReadyWorkers {
     }
 }
 
+/// Wait before the next attempt to connect, and say so once it takes long.
+fn wait_for_absent(worker: AbsentWorker<'_>) {
+    if worker.attempts == SAID_AFTER {
+        note(format_args!("waiting for worker {}, up to {} s", worker.address, worker.limit.as_secs()));
+    }
+    thread::sleep(ATTEMPT_INTERVAL);
+}
+
 /// By what coordinator and workers recognise each other, from these files or the environment.
 pub fn secret(keys: Option<&Path>, token_file: Option<&Path>) -> CommandResult<Secret> {
     let read = |path: &Path| {
@@ -195,5 +212,10 @@ pub fn secret(keys: Option<&Path>, token_file: Option<&Path>) -> CommandResult<S
             ))
         })?,
     };
+    if token.trim_start().starts_with("-----BEGIN") {
+        return Err(Failure::usage(anyhow!(
+            "these are keys, given as a token: give them to the run as `--worker-keys FILE`, and to each worker as `--keys FILE`"
+        )));
+    }
     Token::given(&token).map(Secret::Token).map_err(Failure::usage)
 }

@@ -5,6 +5,7 @@ use crate::histogram::Histogram;
 use crate::instance::Instance;
 use crate::key::Metric;
 use crate::manifest::Worker;
+use crate::observed::{Notice, NoticeKind};
 use crate::run::{ReadError, Run, select};
 use crate::series::SeriesKey;
 
@@ -24,6 +25,21 @@ pub struct WorkerLoad {
     pub stalled: Option<f64>,
     /// Arrivals that it dropped because it was late.
     pub dropped_late: u64,
+    /// The second of the run in which it vanished; none of one that stayed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vanished_at_s: Option<u32>,
+}
+
+/// What was noticed when this worker of a run vanished; none of one that stayed.
+///
+/// # Errors
+/// [`ReadError`] when the evidence cannot be read.
+pub fn vanishing(run: &dyn Run, worker: &Worker) -> Result<Option<Notice>, ReadError> {
+    let is_its = |notice: &Notice| {
+        let is_of_generator = notice.kind == NoticeKind::Gone && notice.observer == SeriesKey::GENERATOR;
+        is_of_generator && notice.instance.is_some_and(|place| place.is_in_process_of(worker.place))
+    };
+    Ok(run.notices()?.into_iter().find(is_its))
 }
 
 impl WorkerLoad {
@@ -46,6 +62,7 @@ impl WorkerLoad {
             start_lag_p99_ms: lag.and_then(|lag| lag.quantile(0.99).finite_us()).map(|us| us / 1e3),
             stalled: stalled.or(cpu_cores.map(|_| 0.0)),
             dropped_late,
+            vanished_at_s: vanishing(run, worker)?.map(|notice| notice.at.second()),
         })
     }
 }

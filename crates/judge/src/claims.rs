@@ -38,7 +38,8 @@ fn take_back_early_pass(claim: &mut Claim) {
 fn claim(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, findings: &[Finding]) -> Claim {
     let mut verdict = measured.verdict();
     let mut reasons = vec![observation(facts, measured)];
-    let open = measured.observed.share.as_ref().and_then(sentence::of_generator);
+    let unsent = facts.workers.unsent_of_vanished();
+    let open = measured.observed.share.as_ref().and_then(|share| sentence::of_generator(share, unsent));
     reasons.extend(open.map(Reason::Statement));
     for (finding, effect) in findings.iter().filter_map(|f| Some((f, f.effect_on(measured.name())?))) {
         reasons.push(Reason::from_finding(finding, effect));
@@ -74,7 +75,7 @@ fn claim(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, findings: &[Findin
     }
     let value = match measured.observed.value {
         Value::Finite(value) => value,
-        Value::Infinite | Value::Missing(_) => f64::INFINITY,
+        Value::Infinite | Value::Missing(_) | Value::Unselected(_) => f64::INFINITY,
     };
     Claim {
         name: measured.objective.name.clone(),
@@ -142,7 +143,7 @@ fn observation(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Reason {
         return Reason::Statement(format!("No verdict: {why}"));
     }
     let value = match &observed.value {
-        Value::Missing(why) => return Reason::Statement(why.clone()),
+        Value::Missing(why) | Value::Unselected(why) => return Reason::Statement(why.clone()),
         Value::Infinite => format!("Infinite over {}", samples("observation")),
         Value::Finite(_) if measured.objective.measure.unit() == "1" && observed.share.is_some() => {
             samples("observation")

@@ -265,6 +265,7 @@ impl MeasuredObjective<'_> {
         let holds = |value: f64| self.objective.comparison.holds(value, self.objective.bound);
         match (&self.observed.value, self.observed.range) {
             (Value::Missing(_), _) => Verdict::Inconclusive,
+            (Value::Unselected(_), _) => Verdict::Invalid,
             (Value::Infinite, Some(range)) if range.unknown == UnknownPart::Unread => Verdict::Inconclusive,
             (Value::Infinite, _) => Verdict::Fail,
             (Value::Finite(value), None) if holds(*value) => Verdict::Pass,

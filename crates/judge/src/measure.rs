@@ -40,6 +40,8 @@ pub(crate) enum Value {
     Infinite,
     /// It was not measured, which is not zero; the sentence names what is missing.
     Missing(String),
+    /// A threshold selects by tags what nothing of a whole run has, so that it asks for nothing; the sentence names the tags.
+    Unselected(String),
 }
 
 /// The measurement of one objective.
@@ -101,7 +103,7 @@ pub(crate) fn observe(source: &MeasureSource<'_>, objective: &Objective) -> Resu
         return Ok(stated);
     }
     let mut measurement = value(source, objective)?;
-    if !matches!(measurement.value, Value::Missing(_)) {
+    if !matches!(measurement.value, Value::Missing(_) | Value::Unselected(_)) {
         measurement.share = match &objective.measure {
             Measure::Metric(measure) => metric_shares::observe(source, objective, measure)?,
             _ => shares::observe(source, objective)?,

@@ -22,7 +22,7 @@ pub(crate) use fixtures::{over_two_workers, with_lost_worker, worker, workload};
 const PHASES: [(&str, u32, u32); 2] = [("warm-up", 0, 10), ("steady", 10, 70)];
 const SECONDS: u32 = 70;
 const FIVE_MINUTES_S: u32 = 300;
-const SCENARIO: &str = "play";
+pub(crate) const SCENARIO: &str = "play";
 
 /// The requests of one second.
 #[derive(Debug, Clone, Copy)]

@@ -53,7 +53,7 @@ pub(crate) fn token() -> Secret {
 }
 
 pub(crate) fn own(version: &str) -> Coordinator {
-    Coordinator { boot: "here".to_owned(), version: version.to_owned() }
+    Coordinator { boot: "here".to_owned(), version: version.to_owned(), pause: |_| {} }
 }
 
 pub(crate) fn listening(secret: Secret) -> (Listening, String) {

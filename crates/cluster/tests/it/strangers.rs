@@ -58,7 +58,7 @@ fn a_coordinator_with_another_token_or_version_is_refused() {
     let addresses = [WorkerAddress::new(address)];
     let other = Secret::Token(Token::given("another token of these tests").unwrap());
     let refused = Fleet::gather(&addresses, &other, &own("1.0"), LIMITS).unwrap_err().to_string();
-    assert!(refused.contains("does not know the token"), "{refused}");
+    assert!(refused.contains("its token is not that of this side"), "{refused}");
     let refused = Fleet::gather(&addresses, &token(), &own("1.1"), LIMITS).unwrap_err().to_string();
     assert!(refused.contains("it is plimsoll 1.0, and this is 1.1"), "{refused}");
     Fleet::gather(&addresses, &token(), &own("1.0"), LIMITS).unwrap().dismiss();

@@ -46,7 +46,7 @@ impl Measured<'_> {
     /// Why there is none, in a sentence.
     pub(super) fn margin(&self) -> Result<Margin, String> {
         let (value, bound) = match self.value {
-            Value::Missing(why) => return Err(why.clone()),
+            Value::Missing(why) | Value::Unselected(why) => return Err(why.clone()),
             Value::Infinite => return Ok(self.cut(Margin { margin: -CLIP, error: TIME_ERROR })),
             Value::Finite(value) => (*value, self.slo.bound),
         };

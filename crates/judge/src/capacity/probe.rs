@@ -140,7 +140,7 @@ fn has_ended(run: &dyn Run, slo: &Objective) -> bool {
 fn known(value: &Value) -> Option<f64> {
     match value {
         Value::Finite(value) => Some(*value),
-        Value::Infinite | Value::Missing(_) => None,
+        Value::Infinite | Value::Missing(_) | Value::Unselected(_) => None,
     }
 }
 

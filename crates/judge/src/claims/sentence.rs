@@ -48,8 +48,16 @@ pub(super) fn of_share(measured: &MeasuredObjective<'_>, share: &ShareMeasuremen
             .then(|| format!("{} {} {}", brief::count(widening.arrivals), cause.words(), counted_as(share)))
     }));
     let (observed, wrong_side) = (observed(share), wrong_side(measured, share));
-    let [limits, allowed] = [limits(share), allowed(share.question.allowed)];
-    format!("{observed} {wrong_side}; {limits}, and {allowed} ({})", remarks.join("; "))
+    let remarks = remarks.join("; ");
+    let allowed = allowed(share.question.allowed);
+    if share.decision.answer == ShareAnswer::Pass && is_none(share.question.allowed) {
+        // A sample cannot show that there is none.
+        let upper = brief::percent(share.decision.limits.upper);
+        return format!(
+            "{observed} {wrong_side}, and {allowed}; a true share of up to {upper} is not ruled out ({remarks})"
+        );
+    }
+    format!("{observed} {wrong_side}; {}, and {allowed} ({remarks})", limits(share))
 }
 
 /// Why the upper limit is higher than its own sample makes it.
@@ -198,10 +206,14 @@ fn limits(share: &ShareMeasurement) -> String {
     }
 }
 
+fn is_none(allowed: f64) -> bool {
+    (0.0..1e-9).contains(&allowed)
+}
+
 fn allowed(share: f64) -> String {
     match share {
         share if share < 0.0 => "fewer were due than the objective asks for".to_owned(),
-        share if share < 1e-9 => "none is allowed".to_owned(),
+        share if is_none(share) => "none is allowed".to_owned(),
         share => format!("{} is allowed", brief::percent(share)),
     }
 }
@@ -228,9 +240,16 @@ fn perturbed(share: &ShareMeasurement) -> Option<String> {
     }
 }
 
-/// Why a share is not valid that its observed times would decide, and what to do about it; none of any other.
-pub(super) fn of_generator(share: &ShareMeasurement) -> Option<String> {
-    if share.decision.answer != ShareAnswer::UndecidedByGenerator {
+/// Why a share is not valid that its observed times would decide, and what to do about it; none of any other. Where workers vanished,
+/// `unsent` is how many requests were never sent because of it: no processor would have changed that.
+pub(super) fn of_generator(share: &ShareMeasurement, unsent: Option<String>) -> Option<String> {
+    let answer = share.decision.answer;
+    let is_open = !matches!(answer, ShareAnswer::Pass | ShareAnswer::Fail);
+    let lacks_arrivals = share.widened_by.iter().any(|widening| widening.cause == WideningCause::DroppedLate);
+    if let Some(unsent) = unsent.filter(|_| is_open && lacks_arrivals) {
+        return Some(format!("{unsent}: what they would have shown is not known."));
+    }
+    if answer != ShareAnswer::UndecidedByGenerator {
         return None;
     }
     let observed = if share.decision.share > share.question.allowed { "violated" } else { "met" };

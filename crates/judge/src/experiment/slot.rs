@@ -137,7 +137,7 @@ fn measured(source: &MeasureSource<'_>, measure: &Measure, filter: &Filter) -> R
     let n = found.samples as f64;
     Ok(match found.value {
         Value::Infinite => SlotValue::Infinite,
-        Value::Missing(why) => SlotValue::Missing(why),
+        Value::Missing(why) | Value::Unselected(why) => SlotValue::Missing(why),
         Value::Finite(value) => SlotValue::Known {
             value,
             error: error(measure, value, n),

@@ -2,8 +2,9 @@
 
 use evidence::manifest::Worker;
 use evidence::run::ReadError;
-use evidence::worker_load::WorkerLoad;
-use evidence::{Instance, Instant, NoticeKind, Run, SeriesKey};
+use evidence::worker_load::{WorkerLoad, vanishing};
+use evidence::{Instance, Instant, Run, SeriesKey};
+use figures::number::brief;
 use figures::{Figures, PhaseWindow};
 
 /// The workers of a run; none in a run of one process.
@@ -52,6 +53,18 @@ impl WorkerState {
 }
 
 impl Workers {
+    /// How many arrivals were never started because workers vanished, and which and when: `200 requests were never sent, because worker
+    /// 2 (127.0.0.1:7402) vanished at 4 s`. None where no worker vanished.
+    pub(crate) fn unsent_of_vanished(&self) -> Option<String> {
+        let vanished = || self.all.iter().filter_map(|worker| Some((worker, worker.load.vanished_at_s?)));
+        let unsent: u64 = vanished().map(|(worker, _)| worker.load.dropped_late).sum();
+        let which: Vec<String> =
+            vanished().map(|(worker, at)| format!("{} vanished at {at} s", worker.name())).collect();
+        let verb = if unsent == 1 { "was" } else { "were" };
+        let counted = brief::counted(unsent, "request");
+        (unsent > 0).then(|| format!("{counted} {verb} never sent, because {}", which.join(" and ")))
+    }
+
     pub(super) fn read(run: &dyn Run, figures: &Figures) -> Result<Workers, ReadError> {
         let load_s = figures.phases.iter().map(PhaseWindow::length_s).sum();
         let manifest = run.manifest();
@@ -82,11 +95,7 @@ impl<'a> OfWorker<'a> {
     }
 
     fn state(&self) -> Result<WorkerState, ReadError> {
-        let is_gone = |notice: &evidence::Notice| {
-            let is_own = notice.kind == NoticeKind::Gone && notice.observer == SeriesKey::GENERATOR;
-            is_own && self.has(notice.instance)
-        };
-        let vanished = self.run.notices()?.into_iter().find(is_gone).map(|notice| (notice.at, notice.text));
+        let vanished = vanishing(self.run, self.worker)?.map(|notice| (notice.at, notice.text));
         let load = WorkerLoad::read(self.run, self.worker, self.load_s)?;
         Ok(WorkerState {
             number: self.number,

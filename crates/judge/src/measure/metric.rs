@@ -4,6 +4,7 @@ use evidence::metric::{MetricId, MetricSums};
 use evidence::run::ReadError;
 use evidence::{Ending, Key, Metric, Run, Seconds};
 use figures::Figures;
+use figures::number::brief;
 use workload::{Comparison, MetricMeasure, MetricStatistic, Objective};
 
 use super::source::MeasureSource;
@@ -23,6 +24,8 @@ pub(super) const OF_REQUESTS: &str = "http_req";
 const REQUESTS_FAILED: &str = "http_req_failed";
 /// k6's tag of whether a request succeeded: `true` or `false`.
 const EXPECTED_RESPONSE: &str = "expected_response";
+/// k6's tags of what a target responds; a run in which none has a certain value is as sound as another.
+const OF_RESPONSES: [&str; 6] = [EXPECTED_RESPONSE, "status", "error", "error_code", "proto", "tls_version"];
 /// The default of k6's time limit of a request.
 const REQUEST_LIMIT_MS: f64 = 60_000.0;
 
@@ -42,7 +45,10 @@ pub(super) fn observe(
     let is_counter = matches!(measure.statistic, MetricStatistic::Sum | MetricStatistic::SumPerSecond);
     let is_known = is_counter || all.count > 0;
     let missing = || Value::Missing("No value was added to it: not measured is not zero.".to_owned());
-    let shown = if is_known { Value::Finite(value) } else { missing() };
+    let shown = match is_known {
+        true => Value::Finite(value),
+        false => unselected(run, measure)?.map_or_else(missing, Value::Unselected),
+    };
     let mut measurement = Measurement::new(shown, measure.unit(), all.count);
     measurement.unanswered = unanswered(source, objective, measure)?;
     let is_recorded = is_known || !READ_BY_TICKS.contains(&measure.name.as_str());
@@ -69,6 +75,30 @@ pub(super) fn metrics<'a>(
     measure: &'a MetricMeasure,
 ) -> impl Iterator<Item = MetricId> + 'a {
     run.metrics().iter().filter(|(_, key)| measure.counts(key)).map(|(id, _)| *id)
+}
+
+/// Why a threshold asks for nothing: nothing of the whole run has its tags, and values of its metric have others. None where that may be
+/// otherwise: what the target responds is in the tags [`OF_RESPONSES`].
+fn unselected(run: &dyn Run, measure: &MetricMeasure) -> Result<Option<String>, ReadError> {
+    let is_whole = run.end().is_some_and(|end| end.ending == Ending::Completed);
+    let chosen = || measure.tags.iter().filter(|(tag, _)| !OF_RESPONSES.contains(&tag.as_str()));
+    if !is_whole || chosen().count() == 0 {
+        return Ok(None);
+    }
+    let mut others = 0;
+    for (id, _) in run.metrics().iter().filter(|(_, key)| *key.name == *measure.name) {
+        others += run.metric(*id, run.whole())?.count;
+    }
+    let tags: Vec<String> = chosen().map(|(tag, value)| format!("{tag}:{value}")).collect();
+    Ok((others > 0).then(|| {
+        format!(
+            "No value has the tags that it selects ({}), and {} of {} have others, so it asks for nothing; k6 takes it as met. Correct the \
+             tags, or let the script set them.",
+            tags.join(", "),
+            brief::counted(others, "value"),
+            measure.name
+        )
+    }))
 }
 
 /// What was added to them in a window.

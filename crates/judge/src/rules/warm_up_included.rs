@@ -105,7 +105,7 @@ fn decisive_warm_up(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Opti
     let whole = match measured.observed.value {
         Value::Finite(ms) => ms,
         Value::Infinite => f64::INFINITY,
-        Value::Missing(_) => return None,
+        Value::Missing(_) | Value::Unselected(_) => return None,
     };
     let is_met =
         |ms: f64| ms.is_finite() && measured.objective.comparison.holds(ms, measured.objective.bound);

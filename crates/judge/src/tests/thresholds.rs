@@ -70,7 +70,7 @@ fn percentiles_and_rates_are_decided_by_their_shares() {
     PASS http_req_failed 3
       6,000 observations: 0 of 6,000 failed; the true share is at most 0.498 %, and 1 % is allowed (95 % confidence, effective sample size 600).
     PASS http_req_failed 4
-      6,000 observations: 0 of 6,000 failed; the true share is at most 0.498 %, and none is allowed (95 % confidence, effective sample size 600).
+      6,000 observations: 0 of 6,000 failed, and none is allowed; a true share of up to 0.498 % is not ruled out (95 % confidence, effective sample size 600).
     ");
 }
 
@@ -110,6 +110,38 @@ fn what_has_no_interval_has_no_verdict_and_a_reason() {
     MEASURED vus 3
       No verdict: a gauge's last value is a single one, which has no interval.
     ");
+}
+
+#[test]
+fn tags_that_no_value_has_ask_for_nothing_unless_they_are_of_responses() {
+    let selected = |name: &str, tag: &str, value: &str| {
+        let mut run = with_values("http_req_duration", MetricKind::Trend, &[20.0; 10]);
+        run = asked(run, name, P95, Bound(Comparison::Below, 50.0));
+        let Measure::Metric(measure) = &mut run.workload.objectives[0].measure else { unreachable!() };
+        measure.tags.insert(tag.to_owned(), value.to_owned());
+        run
+    };
+    let nothing = selected("http_req_duration", "name", "nothing");
+    assert_eq!(claims(&nothing), [(Verdict::Invalid, Some(true))]);
+    insta::assert_snapshot!(nothing.verdict(), @r"
+    INVALID: The threshold has no valid result: http_req_duration 1.
+    INVALID http_req_duration 1
+      No value has the tags that it selects (name:nothing), and 600 values of http_req_duration have others, so it asks for nothing; k6 takes it as met. Correct the tags, or let the script set them.
+    ");
+    for (name, tag, value) in [
+        // What fails in no run is as it should be.
+        ("http_req_duration", "expected_response", "false"),
+        ("http_req_duration", "status", "500"),
+        // A script may add values of its own to a metric only where something is wrong.
+        ("failures", "kind", "timeout"),
+    ] {
+        assert_eq!(claims(&selected(name, tag, value)), [(Verdict::Inconclusive, Some(true))], "{tag}");
+    }
+    assert_eq!(
+        claims(&nothing.interrupted()),
+        [(Verdict::Inconclusive, Some(true))],
+        "the rest might have had it"
+    );
 }
 
 #[test]

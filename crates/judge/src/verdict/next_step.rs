@@ -61,9 +61,9 @@ fn step(finding: &Finding) -> String {
 
 #[cfg(test)]
 mod tests {
-    use evidence::Verdict;
+    use evidence::{Key, Metric, Verdict};
 
-    use crate::testing::{Load, TestRun, with_lost_worker};
+    use crate::testing::{Load, SCENARIO, TestRun, with_lost_worker, worker};
 
     fn half_dropped() -> TestRun {
         let load = Load { dropped_generator_late: 50, ..Load::ok(50) };
@@ -85,6 +85,26 @@ mod tests {
             judgement.because.contains("Next: At 40 s worker 2 vanished: the connection was closed. Look at")
         );
         assert_eq!(judgement.findings[0].title, "worker-vanished", "it comes before what follows from it");
+    }
+
+    #[test]
+    fn an_objective_names_the_lost_worker_and_advises_no_processor() {
+        let mut test_run = with_lost_worker(half_dropped());
+        let of_worker = |metric| {
+            Key::of(metric).scenario(SCENARIO).phase("steady").endpoint("list").instance(worker(2).place)
+        };
+        for metric in [Metric::Scheduled, Metric::DroppedLate] {
+            test_run.run.add(&of_worker(metric), 45, 40);
+        }
+        let claim = &test_run.judge().claims[0];
+        let said = format!("{:?}", claim.reasons);
+        assert!(
+            said.contains(
+                "40 requests were never sent, because worker 2 (127.0.0.1:7402) vanished at 40 s: what they would"
+            ),
+            "{said}"
+        );
+        assert!(!said.contains("free core"), "{said}");
     }
 
     #[test]

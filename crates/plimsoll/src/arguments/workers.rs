@@ -74,15 +74,32 @@ fn asked_worker(text: &str) -> anyhow::Result<ListedWorker> {
     let Some(weight) = option.strip_prefix("weight=") else {
         bail!("`{option}` is not known: the address is followed by `,weight=N` at most");
     };
+    require_port(address)?;
     let weight = weight.parse().ok().filter(|weight| (1..=MOST_WEIGHT).contains(weight));
     let weight = weight.with_context(|| format!("a weight is a whole number from 1 to {MOST_WEIGHT}"))?;
     Ok(ListedWorker { address: address.to_owned(), weight })
 }
 
+fn require_port(address: &str) -> anyhow::Result<()> {
+    let port = address.rsplit_once(':').and_then(|(host, port)| {
+        let is_host = !host.is_empty() && (!host.contains(':') || host.ends_with(']'));
+        port.parse::<u16>().ok().filter(|_| is_host)
+    });
+    let example = match address.contains(':') {
+        false if !address.is_empty() => format!("{address}:7400"),
+        _ => "127.0.0.1:7400".to_owned(),
+    };
+    port.map(drop).with_context(|| format!("`{address}` is not HOST:PORT, such as `{example}`"))
+}
+
+fn listened_at(text: &str) -> anyhow::Result<String> {
+    require_port(text).map(|()| text.to_owned())
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct WorkerArguments {
     /// Where to wait for the coordinator; other than 127.0.0.1 needs --keys
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7400")]
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7400", value_parser = listened_at)]
     pub(crate) listen: String,
     /// Keys of the run: only a coordinator with the same keys is served
     #[arg(long, value_name = "FILE", conflicts_with = "token_file")]
@@ -123,6 +140,11 @@ mod tests {
                 asked_worker(wrong).unwrap_err().to_string().contains("whole number from 1 to 64"),
                 "{wrong}"
             );
+        }
+        let no_port = |address: &str| asked_worker(address).unwrap_err().to_string();
+        assert_eq!(no_port("10.0.0.7"), "`10.0.0.7` is not HOST:PORT, such as `10.0.0.7:7400`");
+        for wrong in ["a:", ":7400", "::1", "a:99999", "", ",weight=2"] {
+            assert!(no_port(wrong).ends_with("such as `127.0.0.1:7400`"), "{wrong}");
         }
         assert!(
             asked_worker("a:7400,share=2").unwrap_err().to_string().starts_with("`share=2` is not known")

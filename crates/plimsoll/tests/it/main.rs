@@ -91,4 +91,5 @@ mod witness;
 mod workers;
 mod workers_faults;
 mod workers_fleet;
+mod workers_gathered;
 mod workers_scale;

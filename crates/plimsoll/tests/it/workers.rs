@@ -152,13 +152,25 @@ const RUN: [&str; 8] =
 #[test]
 fn the_arrivals_of_a_killed_worker_are_dropped_by_the_generator() {
     let target = target();
-    let folder =
-        TestFolder::new(&(open(target.addr(), 6) + "[objectives]\nfew = \"error_rate(all) < 50%\"\n"));
+    let objectives = "[objectives]\nfew = \"error_rate(all) < 50%\"\nfast = \"p95(all) < 5s\"\n";
+    let folder = TestFolder::new(&(open(target.addr(), 6) + objectives));
     let mut run = folder.start(&RUN);
     let workers = workers_of(&mut run, &folder, 2);
     kill_process(workers[1], Signal::KILL).unwrap();
     // The report lists both, since they were not alike.
-    run.end().stdout_contains(&["W1", "worker 2", "vanished", "started/s", "\nworker 1 (127.0.0.1:"]);
+    let ran = run.end();
+    ran.stdout_contains(&[
+        "W1",
+        "worker 2",
+        "started/s",
+        "\nworker 1 (127.0.0.1:",
+        "  vanished  loops",
+        "  at ",
+        "∞ (requests that were never sent",
+    ]);
+    assert!(!ran.stdout.contains("free core"), "{}", ran.stdout);
+    let said = folder.json("run.json")["claims"][1].to_string();
+    assert!(said.contains("requests were never sent, because worker 2 (127.0.0.1:"), "{said}");
     let arrivals = &folder.json("run.json")["accounting"]["arrivals"];
     let count = |name: &str| arrivals[name].as_u64().unwrap();
     assert_eq!(count("scheduled"), 300);
@@ -222,9 +234,14 @@ fn a_worker_that_is_not_there_leaves_no_run() {
     let folder = TestFolder::new(&open(target.addr(), 1));
     let refused = testbed::refuse().unwrap().addr().to_string();
     folder.write("token", "a token of this test, long enough");
-    let worker = ["--worker", &refused, "--worker-token-file", "token"];
+    let worker = ["--worker", &refused, "--worker-token-file", "token", "--worker-timeout", "3s"];
     let ran = folder.plimsoll(&[&["run", "plan.toml", "--quiet"], &worker[..]].concat());
-    ran.exits_with(2).stderr_contains(&["worker 1", &refused, "the run was not started"]);
+    let waiting = format!("waiting for worker {refused}, up to 3 s\n");
+    ran.exits_with(2).stderr_contains(&[
+        &waiting,
+        &format!("worker 1 ({refused}): nothing listens there: start a worker"),
+        "the run was not started",
+    ]);
     assert!(folder.files(".plimsoll").is_empty());
     assert_eq!(target.requests(), 0);
     folder

@@ -49,6 +49,7 @@ fn differ(summary: &Summary) -> bool {
 
 fn workers(summary: &Summary) -> Table {
     let percent = |share: f64| format!("{} %", number::significant(share * 100.0, 2));
+    let has_vanished = summary.workers.iter().any(|worker| worker.load.vanished_at_s.is_some());
     let row = |worker: &WorkerSummary| {
         let load = &worker.load;
         let cells = [
@@ -59,8 +60,12 @@ fn workers(summary: &Summary) -> Table {
             Cell::new(number::or_not_measured(load.stalled, percent)),
             Cell::new(number::or_not_measured(load.cpu_cores, |n| number::significant(n, 2))),
         ];
-        Row::of_cells(Worker::name_of(worker.place.process.into(), &worker.address), cells)
+        let vanished = load.vanished_at_s.map_or_else(|| "–".to_owned(), |at| format!("at {at} s"));
+        let vanished = has_vanished.then(|| Cell::bad_if(vanished, load.vanished_at_s.is_some()));
+        let name = Worker::name_of(worker.place.process.into(), &worker.address);
+        Row::of_cells(name, vanished.into_iter().chain(cells))
     };
+    let vanished = has_vanished.then(|| Column::new("vanished", 0));
     let columns = [
         Column::new("loops", 2),
         Column::new("started/s", 0),
@@ -69,6 +74,7 @@ fn workers(summary: &Summary) -> Table {
         Column::new("stalled", 2),
         Column::new("CPU, cores", 1),
     ];
+    let columns = vanished.into_iter().chain(columns);
     Table::of_columns("worker", columns, summary.workers.iter().map(row))
 }
 

@@ -1,6 +1,6 @@
 //! Claims with what is needed to format their figures: the quantity, and how it is compared with the bound.
 
-use evidence::{Claim, Effect, Reason, Verdict};
+use evidence::{Claim, ClaimShare, Effect, Reason, RuleId, Verdict};
 use workload::{Comparison, Workload};
 
 use crate::number;
@@ -112,8 +112,17 @@ impl ClaimSummary {
             Verdict::Invalid => "no valid result",
             Verdict::Measured => "no verdict",
         };
-        let cause = if self.is_infinite() { " (failures count as infinitely slow)" } else { "" };
-        format!("{}{cause}, limit {}: {answer}", self.observed(), self.bound())
+        format!("{}{}, limit {}: {answer}", self.observed(), self.infinitely_slow(), self.bound())
+    }
+
+    /// What makes its value infinite; empty where it is not.
+    fn infinitely_slow(&self) -> &'static str {
+        let is_observed = |share: &ClaimShare| share.observed > share.allowed;
+        match &self.claim.share {
+            _ if !self.is_infinite() => "",
+            Some(share) if !is_observed(share) => " (requests that were never sent count as infinitely slow)",
+            _ => " (failures count as infinitely slow)",
+        }
     }
 
     /// Why its verdict is what it is, as far as its figures do not say it: the share that decides it, and the rules whose
@@ -124,7 +133,10 @@ impl ClaimSummary {
         for reason in &self.claim.reasons {
             match reason {
                 Reason::Statement(text) => reasons.push(text.clone()),
-                Reason::Finding { rule, effect, .. } if self.is_decided_by(*effect) => {
+                // What follows from a lost worker is no more the reason than the loss itself.
+                Reason::Finding { rule, effect, .. }
+                    if self.is_decided_by(*effect) || (*rule == RuleId::W1 && self.is_open()) =>
+                {
                     rules.push(rule.to_string());
                 }
                 // No share says why a rate is not shown to meet its bound.
@@ -141,6 +153,10 @@ impl ClaimSummary {
             reasons.push(format!("because of {}, below", rules.join(", ")));
         }
         reasons
+    }
+
+    fn is_open(&self) -> bool {
+        matches!(self.claim.verdict, Verdict::Invalid | Verdict::Inconclusive)
     }
 
     /// Whether a claim that was met without it would have this verdict by it.

@@ -73,6 +73,7 @@ mod tests {
             start_lag_p99_ms: Some(0.25),
             stalled: Some(0.0),
             dropped_late: late,
+            vanished_at_s: None,
         };
         let place = Instance { machine: 0, process, loop_index: 0 };
         WorkerSummary { address: "127.0.0.1:7400".to_owned(), place, loops: 2, load }

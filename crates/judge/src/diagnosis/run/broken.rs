@@ -58,7 +58,7 @@ fn is_violated(
         let holds = match measure::value(&source, &here)?.value {
             Value::Finite(value) => here.comparison.holds(value, here.bound),
             Value::Infinite => !here.comparison.is_upper(),
-            Value::Missing(_) => true,
+            Value::Missing(_) | Value::Unselected(_) => true,
         };
         if !holds {
             return Ok(true);

@@ -104,7 +104,7 @@ fn claims(form: &mut Form, body: &[&str]) {
             // Its share is said below.
             None => {
                 let [observed, limit, _answer] = parts("{}, limit {}: {}", figures[0]);
-                let observed = observed.trim_end_matches(" (failures count as infinitely slow)");
+                let observed = observed.split_once(" (").map_or(observed, |(value, _why)| value);
                 form.show(format!("claim/{name}/n"), samples);
                 form.show(format!("claim/{name}/observed"), observed);
                 form.show(format!("claim/{name}/limit"), limit.trim_start_matches(['<', '>', '≤', '≥', ' ']));
