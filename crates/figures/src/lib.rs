@@ -19,6 +19,7 @@ mod row_key;
 mod scenario_phase;
 mod second;
 mod stop_rules;
+mod url_pattern;
 mod window;
 
 pub use arrivals::Arrivals;
@@ -33,4 +34,5 @@ pub use row_key::{PlanPosition, RowKey, is_any_or};
 pub use scenario_phase::{ArrivalCounts, ScenarioPhase};
 pub use second::SecondCounts;
 pub use stop_rules::stop_rules;
+pub use url_pattern::UrlPattern;
 pub use window::{PhaseWindow, WindowCounts};

@@ -46,7 +46,7 @@ impl Figures {
 impl Row {
     /// Adds the requests of another row, and its arrivals. The whole iterations of a sequence count the drops that are counted
     /// for each of its steps too.
-    fn add_requests(&mut self, other: &Row) {
+    pub(crate) fn add_requests(&mut self, other: &Row) {
         self.arrivals = sum(self.arrivals, other.arrivals, Arrivals::plus);
         if !other.key.endpoint.is_empty() {
             self.dropped_vu_limit += other.dropped_vu_limit;
@@ -79,7 +79,7 @@ impl Row {
 }
 
 impl EndedCounts {
-    fn add_requests(&mut self, other: &EndedCounts) {
+    pub(crate) fn add_requests(&mut self, other: &EndedCounts) {
         self.ok += other.ok;
         self.failed += other.failed;
     }

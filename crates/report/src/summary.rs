@@ -32,6 +32,8 @@ mod timeline;
 mod virtual_users;
 mod workers;
 
+use std::collections::BTreeSet;
+
 use evidence::diagnosis::Diagnosis;
 use evidence::run::ReadError;
 use evidence::{Exemplar, ExemplarKind, Histogram, Judgement, Run};
@@ -61,7 +63,7 @@ pub use marks::MarkedEvent;
 pub use observed::{CpuUse, SeriesStatistics, SeriesSummary};
 pub use phases::RequestPhase;
 pub(crate) use results::in_words as statuses_in_words;
-pub use rows::{Row, ScenarioTotal, TimeAtPercentile};
+pub use rows::{Row, ScenarioTotal, TimeAtPercentile, UrlPattern};
 pub use script_metrics::{MetricNumbers, PhaseNumbers, ScriptMetric};
 pub use streams::Streams;
 pub use timeline::{ArrivalRates, EndpointTimeline, TimeBound, Timeline};
@@ -105,6 +107,8 @@ pub struct Summary {
     pub rows: Vec<Row>,
     /// All requests of each phase that has several endpoints, in the plan's order.
     pub totals: Vec<Row>,
+    /// Many URLs that differ in one part, each as one row of tables.
+    pub patterns: Vec<UrlPattern>,
     /// One for each scenario, in the plan's order.
     pub scenarios: Vec<ScenarioTotal>,
     /// Every named check, by endpoint.
@@ -288,6 +292,7 @@ impl Summary {
             phases,
             outcomes,
             totals: rows::totals(&tally, &rows),
+            patterns: rows::patterns(&tally),
             rows,
             failed,
             slowest,
@@ -329,6 +334,15 @@ impl Summary {
 
     pub fn rows_of<'a>(&'a self, phase: &'a str) -> impl Iterator<Item = &'a Row> + Clone {
         self.rows.iter().filter(move |row| row.phase == phase)
+    }
+
+    /// The rows that tables list: those of which there are many, and that differ in one part of their URL, are one.
+    pub fn listed_rows(&self) -> impl Iterator<Item = &Row> + Clone {
+        let mut begun: BTreeSet<usize> = BTreeSet::new();
+        self.rows.iter().filter_map(move |row| match self.patterns.iter().position(|all| all.has(row)) {
+            None => Some(row),
+            Some(at) => begun.insert(at).then(|| &self.patterns[at].row),
+        })
     }
 
     /// All requests of one phase; none where they have one row anyway.

@@ -55,6 +55,7 @@ pub(super) fn section(summary: &Summary) -> Section {
         true => blocks.push(Block::text(ParagraphKind::Hint, "No request was made.")),
         false => blocks.extend(legend(summary)),
     }
+    blocks.extend(url_patterns(summary));
     blocks.push(Block::Table(request_phases(summary, &phases)));
     blocks.push(Block::Table(streams(summary)));
     Section::unheaded("endpoints", "Endpoints", blocks)
@@ -107,7 +108,8 @@ fn phase(summary: &Summary, name: &str, has_dropped: bool) -> Vec<Block> {
     let planned = summary.phases.iter().find(|p| p.name == name);
     let when = planned.map(|phase| when(summary, phase)).unwrap_or_default();
     let caption = format!("Phase {}", if name.is_empty() { "(no phase)" } else { name });
-    let rows = summary.rows_of(name).chain(summary.total_of(name));
+    let listed = summary.listed_rows().filter(|row| row.phase == name);
+    let rows = listed.chain(summary.total_of(name));
     let columns = columns(&summary.percentiles, has_dropped);
     let rows = rows.map(|row| endpoint(row, &summary.percentiles));
     let table = Table::of_columns("endpoint", columns, rows).without_empty_columns().captioned(caption, when);
@@ -186,6 +188,17 @@ fn endpoint(row: &summary::Row, percentiles: &Percentiles) -> Row {
     Row { note: row.scenario.clone(), ..Row::of_cells(&row.label, cells) }
 }
 
+/// How URLs that are one thing get one name, where tables had to fold many.
+fn url_patterns(summary: &Summary) -> Option<Block> {
+    let first = summary.patterns.first()?;
+    let text = format!(
+        "{} stands for URLs that differ in one part. Give such requests one name, with the tag `name` or the \
+         template `http.url`: they are then one endpoint everywhere, also in thresholds.",
+        first.row.label
+    );
+    Some(Block::text(ParagraphKind::Basis, text))
+}
+
 fn legend(summary: &Summary) -> [Block; 2] {
     let of = if summary.outcomes.unknown.is_some() { "responses, failed or not" } else { "successes" };
     let mut text = match &summary.header.source {
@@ -225,7 +238,7 @@ fn request_phases(summary: &Summary, phases: &[&str]) -> Table {
         let cells = shown.iter().map(|(name, ..)| cell(row.request_phase(name)));
         Row::of_cells(label(summary, row), cells)
     };
-    let of_phases = summary.rows.iter().filter(|row| phases.contains(&row.phase.as_str()));
+    let of_phases = summary.listed_rows().filter(|row| phases.contains(&row.phase.as_str()));
     let rows = of_phases.filter(|row| !row.request_phases.is_empty()).map(row);
     let table = Table::new("endpoint", shown.iter().map(|(_, head, rank)| (*head, *rank)), rows);
     table.captioned("Parts of a request", "mean time, share of the whole")

@@ -41,7 +41,7 @@ pub struct PhaseDistribution {
 pub(super) fn of(tally: &RunTally, workload: &Workload, phases: &[PhaseCoverage]) -> Vec<PhaseDistribution> {
     let mut by_phase: BTreeMap<(usize, Name), Vec<DistributionCurve>> = BTreeMap::new();
     // In the same order as the timelines, so that an endpoint keeps its colour from plot to plot.
-    for endpoint in timeline::busiest(tally) {
+    for endpoint in timeline::busiest(tally, workload) {
         let in_phases = tally.endpoints.iter().filter(|(key, counts)| {
             key.scenario == endpoint.scenario
                 && key.endpoint == endpoint.endpoint

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use evidence::{Histogram, Missing};
-use figures::{Arrivals, EndedCounts, Figures, PhaseTotal, ResultCounts, Row, RowKey};
+use figures::{Arrivals, EndedCounts, Figures, PhaseTotal, ResultCounts, Row, RowKey, UrlPattern};
 use workload::{Flow, Step, Think, Workload};
 
 use super::counts::Outcomes;
@@ -33,10 +33,10 @@ pub(super) struct EndpointTally {
     pub results: ResultCounts,
 }
 
-/// All requests of one phase.
+/// Several endpoints of one phase as one: all, or those whose URLs have one pattern.
 #[derive(Debug)]
 pub(super) struct TotalTally {
-    /// Names the phase alone.
+    /// Names the phase alone, or the pattern.
     pub key: RowKey,
     pub counts: EndpointTally,
     /// What ended in its window.
@@ -123,6 +123,16 @@ pub(super) fn totals(figures: &Figures) -> Vec<TotalTally> {
         TotalTally { key: row.key, counts, ended }
     };
     figures.phase_totals().into_iter().map(total).collect()
+}
+
+/// URLs that differ in one part, with the keys of each.
+pub(super) fn patterns(figures: &Figures) -> Vec<(TotalTally, Vec<RowKey>)> {
+    let has_outcomes = !figures.missing.contains(&Missing::Outcomes);
+    let pattern = |UrlPattern { row, ended, of }: UrlPattern| {
+        let counts = EndpointTally::of(&row, has_outcomes);
+        (TotalTally { key: row.key, counts, ended }, of)
+    };
+    figures.url_patterns().into_iter().map(pattern).collect()
 }
 
 /// Count the whole iterations of a scenario whose iterations are one request and nothing else as that request: a row of

@@ -1,6 +1,6 @@
 //! The tables: one row for each phase and endpoint, one for each scenario.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{Exemplar, Histogram};
 use figures::{Arrivals, EndedCounts, RowKey, StatusCount};
@@ -184,6 +184,33 @@ pub(super) fn totals(tally: &RunTally, rows: &[Row]) -> Vec<Row> {
         ..Row::of(tally, &total.key, &total.counts, &total.ended)
     };
     tally.totals.iter().filter(|total| endpoints(total) > 1).map(total).collect()
+}
+
+/// Rows that tables do not list, and the one that they have instead.
+#[derive(Debug, Clone)]
+pub struct UrlPattern {
+    pub row: Row,
+    /// The endpoints of its URLs.
+    urls: BTreeSet<String>,
+}
+
+impl UrlPattern {
+    /// Whether this row is of one of its URLs.
+    pub fn has(&self, row: &Row) -> bool {
+        let is_beside = self.row.phase == row.phase && self.row.scenario == row.scenario;
+        is_beside && self.urls.contains(&row.endpoint)
+    }
+}
+
+/// Many URLs that differ in one part, as one row.
+pub(super) fn patterns(tally: &RunTally) -> Vec<UrlPattern> {
+    let pattern = |(total, of): &(TotalTally, Vec<RowKey>)| {
+        let label = tally.labels.without_origin(&total.key.endpoint);
+        let label = format!("{label} ({} URLs)", of.len());
+        let row = Row { label, ..Row::of(tally, &total.key, &total.counts, &total.ended) };
+        UrlPattern { row, urls: of.iter().map(|key| key.endpoint.to_string()).collect() }
+    };
+    tally.patterns.iter().map(pattern).collect()
 }
 
 pub(super) fn scenarios(

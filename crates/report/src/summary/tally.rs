@@ -21,6 +21,8 @@ pub(super) struct RunTally {
     pub endpoints: BTreeMap<RowKey, EndpointTally>,
     /// All requests of each phase, in the order of the phases.
     pub totals: Vec<TotalTally>,
+    /// URLs that differ in one part, with the keys of each.
+    pub patterns: Vec<(TotalTally, Vec<RowKey>)>,
     /// By the phase in which requests ended, not the one in which they were due.
     pub in_window: InWindow,
     pub bins: Bins,
@@ -44,6 +46,7 @@ pub(super) fn of(run: &dyn Run, workload: &Workload) -> Result<RunTally, ReadErr
     Ok(RunTally {
         endpoints,
         totals: endpoint_tally::totals(&figures),
+        patterns: endpoint_tally::patterns(&figures),
         in_window: InWindow::of(run, workload, &figures)?,
         bins: Bins::of(run, &figures),
         answers: AnswersBySecond::of(&figures.seconds),

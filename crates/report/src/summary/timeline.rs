@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use evidence::key::Name;
 use evidence::run::ReadError;
 use evidence::{Histogram, Key, Metric, Outcome, Run, STALL, SeriesKey};
-
+use figures::RowKey;
 use workload::{Measure, Objective, Workload};
 
 use super::binned::{Aggregation, BinnedSeries, Binning};
@@ -75,7 +75,7 @@ pub struct Timeline {
     pub stalled: Vec<bool>,
     /// Requests in flight, time-averaged, summed over loops.
     pub in_flight: Vec<Option<f64>>,
-    /// Response times of the busiest endpoints.
+    /// Response times of the busiest endpoints, in the order of the plan.
     pub endpoints: Vec<EndpointTimeline>,
     /// How many further endpoints have no line.
     pub endpoints_left_out: usize,
@@ -102,7 +102,7 @@ pub(super) fn of(
     let bins = &tally.bins;
     let last = last_of_load(phases).unwrap_or(u32::MAX);
     let grid = bins.grid;
-    let busiest = busiest(tally);
+    let busiest = busiest(tally, workload);
     let left_out = completed_by_endpoint(tally).len() - busiest.len();
     let mean = Binning { grid, aggregation: Aggregation::Mean };
     let max = Binning { grid, aggregation: Aggregation::Max };
@@ -146,12 +146,16 @@ fn completed_by_endpoint(tally: &RunTally) -> BTreeMap<(Name, Name), u64> {
     completed
 }
 
-/// The endpoints with the most requests, the busiest first.
-pub(super) fn busiest(tally: &RunTally) -> Vec<LabelledEndpoint> {
+/// The endpoints with the most requests, in the order of the plan: while a run goes on, it stays.
+pub(super) fn busiest(tally: &RunTally, workload: &Workload) -> Vec<LabelledEndpoint> {
     let all = completed_by_endpoint(tally);
     let mut sorted: Vec<_> = all.iter().collect();
     sorted.sort_by_key(|(name, completed)| (std::cmp::Reverse(**completed), (*name).clone()));
     sorted.truncate(MAX_ENDPOINTS);
+    sorted.sort_by_key(|((scenario, endpoint), _)| {
+        let key = RowKey { scenario: scenario.clone(), endpoint: endpoint.clone(), ..RowKey::default() };
+        (key.position(workload), scenario.clone(), endpoint.clone())
+    });
     let labelled = |((scenario, endpoint), _): (&(Name, Name), &u64)| LabelledEndpoint {
         scenario: scenario.clone(),
         endpoint: endpoint.clone(),

@@ -121,6 +121,20 @@ fn failures_are_listed_by_status_and_counted_by_reason() {
 }
 
 #[test]
+fn plots_have_endpoints_in_the_order_of_the_plan_however_busy_they_are() {
+    let labels = |list: u64, claim: u64| {
+        let mut run = MemoryRun::new(sample_run::manifest());
+        for (endpoint, count) in [("list challenges", list), ("claim", claim)] {
+            run.record(&key(Metric::ResponseTime).endpoint(endpoint).outcome(Outcome::Ok), 1, 1_000, count);
+        }
+        let timeline = summary(&run).timeline;
+        timeline.endpoints.into_iter().map(|endpoint| endpoint.label).collect::<Vec<_>>()
+    };
+    assert_eq!(labels(10, 20), ["list challenges", "claim"]);
+    assert_eq!(labels(20, 10), ["list challenges", "claim"]);
+}
+
+#[test]
 fn a_bin_of_two_seconds_has_the_percentiles_of_their_merged_histograms() {
     let mut run = MemoryRun::new(sample_run::manifest());
     let response = key(Metric::ResponseTime).endpoint("claim").outcome(Outcome::Ok);

@@ -17,12 +17,12 @@ fn every_chart_of_the_page_has_a_name_and_is_a_file_that_needs_nothing_else() {
     let names: Vec<&str> = charts.iter().map(|chart| chart.name.as_str()).collect();
     insta::assert_snapshot!(names.join("\n"), @r"
     offered-load-and-throughput
-    response-time-stat-event
     response-time-list-challenges
-    response-time-initialize
-    response-time-login-event
     response-time-set-active
+    response-time-initialize
     response-time-claim
+    response-time-stat-event
+    response-time-login-event
     requests-in-flight
     cpu
     resident-memory

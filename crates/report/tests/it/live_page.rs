@@ -97,7 +97,7 @@ fn the_numbers_come_first_then_the_objectives_and_the_course_and_the_phase_under
         assert!(places.map(at).is_sorted(), "{:?}", places.map(at));
         let charts: Vec<&str> =
             html.split("<figcaption><b>").skip(1).filter_map(|rest| rest.split('<').next()).collect();
-        assert_eq!(charts[..2], ["Offered load and throughput", "stat event"], "{charts:?}");
+        assert_eq!(charts[..2], ["Offered load and throughput", "list challenges"], "{charts:?}");
     }
     let tiles = |html| part(html, "<ul class=\"tiles\">", "</ul>").matches("class=\"name\"").count();
     assert_eq!((tiles(&under_way), tiles(&over)), (5, 6), "at its end arrivals were dropped");
