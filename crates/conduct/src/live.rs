@@ -2,6 +2,7 @@
 
 mod display;
 mod keys;
+mod news;
 mod objectives;
 
 use ::report::{LiveView, Style};
@@ -14,6 +15,7 @@ use crate::marks::Marker;
 use crate::run_request::Progress;
 use crate::screen::{self, Stream};
 use display::Display;
+use news::ObjectiveNews;
 
 /// How many seconds pass between two lines where there is no terminal to rewrite a line on.
 const LINE_EVERY_S: u32 = 5;
@@ -21,7 +23,7 @@ const LINE_EVERY_S: u32 = 5;
 /// What is drawn on standard error.
 enum Canvas {
     /// Lines, one after the other, for a file or a pipe, each after the letter of its run where there are two.
-    Log { last_s: u32, letter: Option<char> },
+    Log { last_s: u32, letter: Option<char>, objectives: Box<ObjectiveNews> },
     /// One line, drawn over itself, on a terminal of which no keys can be read.
     Line,
     /// The whole screen; none once it is left.
@@ -96,17 +98,19 @@ impl Live {
                 Ok(())
             }
             Canvas::Line => screen::draw(&self.view.line(self.style, Stream::Error.width())),
-            Canvas::Log { last_s, letter } => {
+            Canvas::Log { last_s, letter, objectives } => {
                 let now_s = self.view.now().elapsed_s;
                 if now_s < *last_s + LINE_EVERY_S {
                     return Ok(());
                 }
                 *last_s = now_s;
-                let mut line = TerminalText::default();
-                if let Some(letter) = letter {
-                    line.piece("", &format!("{letter} · "));
+                let of_run = letter.map(|letter| format!("{letter} · ")).unwrap_or_default();
+                let mut lines = TerminalText::default();
+                lines.piece("", &of_run).append(&self.view.line(Style::Plain, Stream::Error.width()));
+                for news in objectives.after(now_s) {
+                    lines.line(format_args!("{of_run}{news}"));
                 }
-                screen::print(line.append(&self.view.line(Style::Plain, Stream::Error.width())))
+                screen::print(&lines)
             }
         }
     }
@@ -116,7 +120,10 @@ impl Canvas {
     fn new(workload: &Workload, loops: u16, style: Style, control: &Control) -> Canvas {
         let display = || Display::start(workload, loops, style, control).ok();
         match screen::is_drawable() {
-            false => Canvas::Log { last_s: 0, letter: None },
+            false => {
+                let objectives = Box::new(ObjectiveNews::new(workload, loops));
+                Canvas::Log { last_s: 0, letter: None, objectives }
+            }
             true => match screen::full::is_possible().then(display).flatten() {
                 Some(display) => Canvas::Screen(Some(display)),
                 None => Canvas::Line,
@@ -129,8 +136,10 @@ impl Sink for Live {
     fn tick(&mut self, tick: &Tick) -> Result<(), SinkError> {
         self.view.take(tick);
         self.say_lost_beside(tick.instance);
-        if let Canvas::Screen(Some(display)) = &self.canvas {
-            display.take(tick);
+        match &mut self.canvas {
+            Canvas::Screen(Some(display)) => display.take(tick),
+            Canvas::Log { objectives, .. } => objectives.take(tick),
+            Canvas::Screen(None) | Canvas::Line => {}
         }
         // What is recorded may be made durable a second later.
         if self.view.is_under_way() && self.view.complete_s() > self.drawn_s {

@@ -132,3 +132,37 @@ fn a_threshold_without_values_is_the_same_in_the_summary_and_in_the_claim() {
         );
     }
 }
+
+#[test]
+fn a_threshold_that_selects_nothing_is_invalid_and_met_where_the_codes_are_those_of_k6() {
+    let target = testbed::http(testbed::Behaviour::ok()).unwrap();
+    let script = "import http from 'k6/http';
+        export const options = { iterations: 20, thresholds: { 'http_req_duration{name:nothing}': ['p(95)<60000'] } };
+        export default function () { http.get(`${__ENV.BASE}/`); }";
+    let base = format!("http://{}", target.addr());
+    let (_, ran) = run_at(&base, script, &[]);
+    ran.exits_with(5)
+        .stdout_contains(&[
+            "INVALID",
+            "No value has the tags that it selects (name:nothing), and 20 values of",
+        ])
+        .stderr_contains(&["exit code 5 (k6 would have exited with 0"]);
+    let (_, ran) = run_at(&base, script, &["--k6-exit-codes"]);
+    ran.exits_with(0).stdout_contains(&["INVALID"]);
+}
+
+#[test]
+fn urls_that_differ_in_one_part_are_one_row_of_tables_and_each_its_own_endpoint() {
+    let target = testbed::http(testbed::Behaviour::ok()).unwrap();
+    let script = "import http from 'k6/http';
+        export const options = { iterations: 30 };
+        export default function () { http.get(`${__ENV.BASE}/items/${__ITER}/price`); http.get(`${__ENV.BASE}/all`); }";
+    let (folder, ran) = run_at(&format!("http://{}", target.addr()), script, &[]);
+    ran.exits_with(0).stdout_contains(&[
+        "\n/items/{…}/price (30 URLs)",
+        "/items/{…}/price (30 URLs) stands for URLs that differ in one part.",
+        "\n/all ",
+    ]);
+    assert!(!ran.stdout.contains("/items/7/price "), "{}", ran.stdout);
+    assert_eq!(folder.json("run.json")["endpoints"].as_array().unwrap().len(), 32, "with whole iterations");
+}

@@ -17,6 +17,18 @@ fn without_a_terminal_progress_is_plain_lines_and_quiet_is_none() {
 }
 
 #[test]
+fn plain_lines_say_when_an_objective_is_decided() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let objectives = "[objectives]\nslow = \"p50(all) > 10s\"\nfew = \"error_rate(all) < 90%\"\n";
+    let folder = TestFolder::new(&(closed(target.addr(), 6) + objectives));
+    let ran = folder.plimsoll(&["run", "plan.toml"]);
+    ran.exits_with(3).stderr_contains(&[
+        "\nslow: violated so far (p50(all) > 10s)\n",
+        "\nfew: met so far (error_rate(all) < 90%)\n",
+    ]);
+}
+
+#[test]
 fn closed_output_streams_fail_nothing() {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let folder = TestFolder::new(&closed(target.addr(), 6));

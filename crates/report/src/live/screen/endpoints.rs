@@ -132,7 +132,8 @@ impl Drawing<'_> {
     /// Requests a second, and the 95th percentile, of the last columns at the chosen scale.
     fn trends(&self, of: &EndpointFigures, columns: usize) -> [String; 2] {
         let length_s = SCALES_S[self.choice.scale];
-        let end = self.screen.figures.complete_s().div_ceil(length_s);
+        // A column that is not complete would be a fall that never was.
+        let end = self.screen.figures.complete_s() / length_s;
         let begin = end.saturating_sub(columns as u32);
         let mut values = vec![[None, None]; columns];
         for column in of.heat.columns(self.choice.scale, begin * length_s..end * length_s) {
