@@ -55,7 +55,7 @@ mod worker;
 use std::path::Path;
 use std::process::ExitCode;
 
-use arguments::{ReportFileArguments, SelftestPart, Verb};
+use arguments::{SelftestPart, Verb};
 use conduct::screen;
 #[cfg(not(feature = "full"))]
 use lean::{completions, import, kubernetes, man, new, worker};
@@ -112,8 +112,8 @@ fn main() -> ExitCode {
     match outcome {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            if let Some((name, files)) = &reports {
-                outputs::write_not_run(name, files, &failure);
+            if let Some(asked) = &reports {
+                outputs::write_not_run(asked, &failure);
             }
             // That standard error was closed changes no exit code.
             let _ = screen::print(&failure.text());
@@ -122,8 +122,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// The reports that a run with a verdict was to write, with its name.
-fn reports_of_run(verb: &Verb) -> Option<(String, ReportFileArguments)> {
+/// The reports that a run with a verdict was to write.
+fn reports_of_run(verb: &Verb) -> Option<outputs::ReportsOfRun> {
     let stem = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let (name, outputs) = match verb {
         Verb::Run(of) => (stem(&of.plan), &of.options.outputs),
@@ -132,12 +132,10 @@ fn reports_of_run(verb: &Verb) -> Option<(String, ReportFileArguments)> {
         Verb::Http(of) => ("http".to_owned(), &of.keep.options.outputs),
         Verb::Grpc(of) => ("grpc".to_owned(), &of.keep.options.outputs),
         Verb::Ab(of) => {
-            return Some((
-                of.file.as_deref().map_or_else(|| "ab".to_owned(), stem),
-                of.session.outputs.files.clone(),
-            ));
+            let name = of.file.as_deref().map_or_else(|| "ab".to_owned(), stem);
+            return Some(outputs::ReportsOfRun { name, files: of.session.outputs.files.clone(), card: None });
         }
         _ => return None,
     };
-    Some((name, outputs.reports.files.clone()))
+    Some(outputs::ReportsOfRun { name, files: outputs.reports.files.clone(), card: outputs.card.clone() })
 }

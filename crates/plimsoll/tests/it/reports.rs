@@ -124,10 +124,20 @@ fn a_report_that_cannot_be_written_is_an_error_before_anything_is_sent() {
 #[test]
 fn a_run_that_does_not_begin_leaves_no_report_but_its_error_for_a_ci_job() {
     let folder = TestFolder::new(&closed(refusal().addr(), 1));
-    let asked = ["run", "plan.toml", "--html", "r.html", "--json", "r.json", "--junit", "r.xml"];
+    let files = ["--html", "r.html", "--json", "r.json", "--junit", "r.xml", "--card", "card.md"];
+    let asked = [&["run", "plan.toml"][..], &files].concat();
+    // As an earlier run left them.
+    for name in ["r.html", "r.json", "card.md"] {
+        folder.write(name, "PASS");
+    }
     folder.plimsoll(&asked).exits_with(2);
-    assert_eq!(folder.files(""), ["plan.toml", "r.xml", "stderr.txt", "stdout.txt"]);
+    let left = ["card.md", "plan.toml", "r.html", "r.xml", "stderr.txt", "stdout.txt"];
+    assert_eq!(folder.files(""), left, "JSON of an earlier run is removed");
     assert!(folder.read("r.xml").contains("errors=\"1\""), "{}", folder.read("r.xml"));
+    for name in ["r.html", "card.md"] {
+        let text = folder.read(name);
+        assert!(text.contains("NOT RUN") && !text.contains("PASS"), "{name}: {text}");
+    }
 }
 
 /// A disk that is full when the reports are written: the other reports and the evidence are there.
