@@ -83,6 +83,8 @@ pub struct MetricKey {
 impl MetricKey {
     /// The name of the metrics that were met when there were too many already, counted as one of each kind.
     pub const FOLDED: &'static str = "(other)";
+    /// The tag that names the scenario whose iteration added a value.
+    pub const SCENARIO: &'static str = "scenario";
     /// The tag that names the group in which a value was added: the path of its names, each after [`MetricKey::SEPARATOR`].
     pub const GROUP: &'static str = "group";
     /// The tag that names the check that a value is of.

@@ -1,7 +1,9 @@
 //! Thresholds of scripts as questions about a share of the values of a metric: `p(95)<500` asks whether at most 5 % of them
 //! are 500 or more, `rate<0.01` whether at most 1 % are not zero.
 
-use evidence::metric::{MetricId, MetricSums};
+use std::collections::BTreeMap;
+
+use evidence::metric::{MetricId, MetricKey, MetricSums};
 use evidence::run::{ReadError, select};
 use evidence::{Key, Metric, Outcome, Seconds, Widening, WideningCause};
 use figures::RowKey;
@@ -43,7 +45,7 @@ pub(super) fn observe(
     }
     let widening = Widenings {
         attributable_to_generator: classified.attributable_to_generator(source, measure)?,
-        dropped_values: classified.dropped_values(source, objective)?,
+        dropped_values: classified.dropped_values(source, objective, measure)?,
         of_failed_requests: match query.wrong_side {
             WrongSide::Beyond => of_failed_requests(source.run, measure, |sums| {
                 let (beyond, at) = sides(sums, &query, query.cuts[0].time);
@@ -150,6 +152,22 @@ fn sides(sums: &MetricSums, query: &ThresholdQuery, cut: f64) -> (u64, u64) {
     })
 }
 
+/// How many values each scenario added to the metrics of a threshold, and how many name no scenario.
+fn values_by_scenario<'r>(
+    source: &MeasureSource<'r>,
+    measure: &MetricMeasure,
+) -> Result<(BTreeMap<&'r str, u64>, u64), ReadError> {
+    let (mut named, mut unnamed) = (BTreeMap::new(), 0);
+    for (id, key) in source.run.metrics().iter().filter(|(_, key)| measure.counts(key)) {
+        let count = source.run.metric(*id, source.run.whole())?.count;
+        match key.tags.get(MetricKey::SCENARIO) {
+            Some(scenario) => *named.entry(&**scenario).or_default() += count,
+            None => unnamed += count,
+        }
+    }
+    Ok((named, unnamed))
+}
+
 impl<'a> ClassifiedValues<'a> {
     fn new(source: &MeasureSource<'_>, query: &'a ThresholdQuery) -> ClassifiedValues<'a> {
         let none = Proportion { part: 0, whole: 0 };
@@ -236,25 +254,43 @@ impl<'a> ClassifiedValues<'a> {
         Ok(by_requests.min(by_delay).min(self.beyond))
     }
 
-    /// How many values the iterations would have added that were due and never begun, if each had added as many as those
-    /// that were.
+    /// How many values the iterations would have added that were due and never begun, if each had added as many as those of its
+    /// scenario that were begun. Where none of its scenario was, and for values that name no scenario, all iterations are averaged.
     fn dropped_values(
         &self,
         source: &MeasureSource<'_>,
         objective: &Objective,
+        measure: &MetricMeasure,
     ) -> Result<[(WideningCause, u64); 3], ReadError> {
-        let total = |metric| {
+        let run = source.run;
+        let by_scenario = |metric| -> Result<BTreeMap<&str, u64>, ReadError> {
             let is_counted = |key: &Key| RowKey::from(key).matches(&objective.filter);
-            let counters = select(source.run.keys(), metric, is_counted);
-            counters.map(|(id, _)| source.run.total(id)).sum::<Result<u64, ReadError>>()
+            let mut totals = BTreeMap::new();
+            for (id, key) in select(run.keys(), metric, is_counted) {
+                *totals.entry(&*key.scenario).or_default() += run.total(id)?;
+            }
+            Ok(totals)
         };
-        let started = total(Metric::Started)?;
-        let each = if started > 0 { self.all as f64 / started as f64 } else { 0.0 };
-        let of = |dropped: u64| (dropped as f64 * each).ceil() as u64;
+        let started = by_scenario(Metric::Started)?;
+        let all_started: u64 = started.values().sum();
+        let (values, unnamed) = values_by_scenario(source, measure)?;
+        let each = |scenario: &str| match started.get(scenario).filter(|started| **started > 0) {
+            Some(started) => {
+                let own = values.get(scenario).copied().unwrap_or(0);
+                own as f64 / *started as f64 + unnamed as f64 / all_started as f64
+            }
+            None if all_started > 0 => self.all as f64 / all_started as f64,
+            None => 0.0,
+        };
+        let dropped = |metric| -> Result<u64, ReadError> {
+            let dropped = by_scenario(metric)?;
+            Ok(dropped.iter().map(|(scenario, dropped)| *dropped as f64 * each(scenario)).sum::<f64>().ceil()
+                as u64)
+        };
         Ok([
-            (WideningCause::DroppedCap, of(total(Metric::DroppedCap)?)),
-            (WideningCause::DroppedLate, of(total(Metric::DroppedLate)?)),
-            (WideningCause::Dropped, of(total(Metric::Dropped)?)),
+            (WideningCause::DroppedCap, dropped(Metric::DroppedCap)?),
+            (WideningCause::DroppedLate, dropped(Metric::DroppedLate)?),
+            (WideningCause::Dropped, dropped(Metric::Dropped)?),
         ])
     }
 

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use evidence::Verdict;
 use evidence::metric::{MetricKey, MetricKind};
+use evidence::{Key, Metric, Verdict};
 use workload::{Comparison, Filter, Measure, MetricMeasure, MetricStatistic, MetricUnit, Objective};
 
-use crate::testing::{Load, TestRun};
+use crate::testing::{Load, SCENARIO, TestRun};
 
 fn key(name: &str, kind: MetricKind) -> MetricKey {
     MetricKey { kind, name: name.into(), tags: BTreeMap::new(), phase: "steady".into() }
@@ -239,6 +239,28 @@ fn iterations_that_were_never_begun_leave_a_threshold_open_that_k6_takes_as_met(
     FAIL http_req_duration 2
       20 ms over 3,600 observations: 3,600 of 3,600 took 10 ms or longer; the true share is at least 57.6 %, and 5 % is allowed (95 % confidence, effective sample size 1,167; 2,400 dropped: VU limit count as met).
     ");
+}
+
+/// A busy scenario without the metric would hide what a small one did not begin, if all iterations were averaged.
+#[test]
+fn a_dropped_iteration_counts_as_the_values_of_its_own_scenario() {
+    let dropped = Load { dropped_vu_limit: 40, ..Load::ok(60) };
+    let mut run = TestRun::new().offer("steady", "list", dropped);
+    let busy = |metric| Key::of(metric).scenario("ping").phase("steady");
+    let waits = key("waits", MetricKind::Trend);
+    let tags = [(MetricKey::SCENARIO.into(), SCENARIO.into())].into();
+    let waits = MetricKey { tags, ..waits };
+    for second in 10..70 {
+        for metric in [Metric::Scheduled, Metric::Started] {
+            run.run.add(&busy(metric), second, 5_000);
+        }
+        (0..60).for_each(|_| run.run.add_to_metric(&waits, second, 20.0));
+    }
+    let run = asked(run, "waits", P95, Bound(Comparison::Below, 50.0));
+    let judgement = run.judge();
+    assert_eq!(judgement.claims[0].verdict, Verdict::Invalid);
+    let sentence = &judgement.claims[0].share.as_ref().unwrap().sentence;
+    assert!(sentence.contains("2,400 dropped: VU limit count as unknown"), "{sentence}");
 }
 
 #[test]
