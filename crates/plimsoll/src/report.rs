@@ -26,7 +26,8 @@ pub(crate) fn report(path: &Path, objectives: &[String], asked: &OutputArguments
     // One that was cut short ended with another code of k6.
     let is_whole_script = summary.beside_k6.is_some() && summary.header.end == RunEndState::Completed;
     let is_undecided = judged.judgement.verdict == Verdict::Inconclusive;
-    if is_whole_script && is_undecided && asked.reports.inconclusive.is_none() {
+    let is_crossed = judged.judgement.claims.iter().any(|claim| claim.holds_in_k6 == Some(false));
+    if is_whole_script && is_undecided && !is_crossed && asked.reports.inconclusive.is_none() {
         screen::note(outputs::OF_K6);
         return Ok(0);
     }

@@ -62,6 +62,21 @@ fn an_undecided_script_ends_as_in_k6_unless_it_is_to_fail() {
     run(&folder, &target, &[&failing[..], &["--k6-exit-codes", "--force"]].concat()).exits_with(0);
 }
 
+/// One of twenty is too few to show that more than 4 % are so, and more than 4 % all the same.
+#[test]
+fn the_report_of_an_undecided_script_does_not_end_with_0_where_k6_would_not() {
+    let script = "import { Rate } from 'k6/metrics';
+        import exec from 'k6/execution';
+        const marked = new Rate('marked');
+        export const options = { vus: 1, iterations: 20, thresholds: { marked: ['rate<0.04'] } };
+        export default function () { marked.add(exec.scenario.iterationInTest === 0); }";
+    let (folder, target) = folder(script, Behaviour::ok());
+    run(&folder, &target, &[]).exits_with(99).stdout_contains(&["INCONCLUSIVE", "✗ 'rate<0.04'"]);
+    let again = folder.plimsoll(&["report", "run.plimsoll"]);
+    again.exits_with(4).stdout_contains(&["k6 ✗"]);
+    assert!(!again.stderr.contains("the exit code is 0"), "{}", again.stderr);
+}
+
 #[test]
 fn each_threshold_is_a_claim_beside_what_k6_says_of_it() {
     let (folder, target) = folder(THRESHOLDS, Behaviour::ok());
