@@ -222,7 +222,7 @@ pub(super) fn split_pipe(path: &str) -> Option<(&str, &str)> {
     found.map(|(at, _)| (&path[..at], &path[at + 1..]))
 }
 
-/// What follows a part: a path, or what is followed from what is found: behind `|`, and what is no name behind `.`.
+/// What follows a part: a path, or what is followed from what is found: behind `|`, and what is not a name behind `.`.
 fn rest_and_pipe(after: &str) -> (Option<&str>, Option<&str>) {
     if let Some(pipe) = after.strip_prefix('|') {
         return (None, Some(pipe));
