@@ -9,6 +9,7 @@ mod defining;
 mod display;
 mod encoding;
 mod execution;
+mod experimental;
 mod globals;
 mod grpc;
 mod html;
@@ -37,6 +38,8 @@ const NATIVE: &[(&str, ModuleExports)] = &[
     ("k6/data", data::exports),
     ("k6/encoding", encoding::exports),
     ("k6/execution", execution::exports),
+    ("k6/experimental/csv", experimental::csv),
+    ("k6/experimental/fs", experimental::files),
     ("k6/html", html::exports),
     ("k6/http", http::exports),
     ("k6/metrics", metrics::exports),
