@@ -62,8 +62,10 @@ pub fn prepare(mut plan: LoadedPlan, request: &RunRequest<'_>) -> CommandResult<
     let watchers = Watchers::new(&plan.workload, &plan.env, request.probe)?;
     let mut program = Program::compile(plan).map_err(Failure::usage)?;
     if let Some(rules) = &request.script_rules {
-        program =
-            program.with_origin_rules(rules.origins.clone()).with_body_budget(rules.body_budget.clone());
+        program = program
+            .with_origin_rules(rules.origins.clone())
+            .with_body_budget(rules.body_budget.clone())
+            .with_kept_exchanges(rules.kept_exchanges);
     }
     if request.workers == 0 {
         require_descriptors(&program, request.loops)?;

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use archive::Overwrite;
-use engine::BodyBudget;
 use engine::program::OriginRules;
+use engine::{BodyBudget, KeptExchanges};
 use export::Protocol;
 
 use crate::failure::CommandResult;
@@ -71,6 +71,8 @@ pub struct ScriptRules {
     pub origins: Arc<dyn OriginRules>,
     /// What bodies may take at once, since scripts keep what they receive.
     pub body_budget: Arc<BodyBudget>,
+    /// Which exchanges the run file keeps.
+    pub kept_exchanges: KeptExchanges,
 }
 
 impl<'a> RunRequest<'a> {

@@ -12,16 +12,7 @@ use crate::body_budget::{BodyLease, UNCOUNTED_BYTES};
 use crate::exchange::{Exchange, KEPT_BODY_BYTES, RequestDraft, Response};
 use crate::index::grown;
 use crate::operation::Operation;
-use crate::program::{OriginKind, Program};
-
-/// Which exchanges a loop keeps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum KeptExchanges {
-    /// Some failures and the slowest successes.
-    Examples,
-    /// Every one, in the order in which they ended.
-    All,
-}
+use crate::program::{KeptExchanges, OriginKind, Program};
 
 /// The exchanges of one loop that are kept: in each tick at most one of every endpoint, phase and outcome. Those that end are
 /// put aside as they are, and are made readable when the tick closes: one that is replaced by a slower one costs nothing.

@@ -55,7 +55,7 @@ pub use loops::{LoopGroup, Loops};
 pub use merged_names::MergedNames;
 pub use metrics::NotFinite;
 pub use network::Exhausted;
-pub use program::{CompileError, LimitsMet, Program};
+pub use program::{CompileError, KeptExchanges, LimitsMet, Program};
 pub use teardown::teardown_tick;
 
 use iteration::Behaviour;

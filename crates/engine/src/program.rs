@@ -59,6 +59,16 @@ pub use tls::{ClientConfig, tls12_cipher_suites};
 pub(crate) const ONCE: Executor =
     Executor::PerVuIterations { vus: 1, iterations: 1, max_duration: Duration::from_secs(1 << 32) };
 
+/// Which exchanges a loop keeps.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum KeptExchanges {
+    /// Some failures and the slowest successes.
+    #[default]
+    Examples,
+    /// Every one, in the order in which they ended.
+    All,
+}
+
 /// A workload as the loops need it.
 #[derive(Debug)]
 pub struct Program {
@@ -69,6 +79,8 @@ pub struct Program {
     pub(crate) redactor: Redactor,
     /// What is kept of responses at once.
     pub(crate) body_budget: Arc<BodyBudget>,
+    /// Which exchanges of the load are kept.
+    pub(crate) kept_exchanges: KeptExchanges,
 }
 
 /// How much load is offered, and when.
@@ -252,6 +264,12 @@ impl Program {
     #[must_use]
     pub fn with_body_budget(self, body_budget: Arc<BodyBudget>) -> Program {
         Program { body_budget, ..self }
+    }
+
+    /// The same, whose load keeps other exchanges than examples.
+    #[must_use]
+    pub fn with_kept_exchanges(self, kept_exchanges: KeptExchanges) -> Program {
+        Program { kept_exchanges, ..self }
     }
 
     /// The same, where origins that are not targets are connected to by these rules.

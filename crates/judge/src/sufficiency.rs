@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use figures::is_any_or;
 use workload::offer::think_pace;
-use workload::{Filter, Flow, Measure, Objective, Scenario, Schedule, Statistic, Step, Workload};
+use workload::{
+    Filter, Flow, Measure, MetricMeasure, MetricStatistic, Objective, Scenario, Schedule, Statistic, Step,
+    Workload,
+};
 
 use crate::shares::{CONFIDENCE, SHARE_ERROR, assumed_effect};
 
@@ -87,9 +90,15 @@ fn allowed_share(objective: &Objective) -> Option<f64> {
     match &objective.measure {
         Measure::ResponseTime(Statistic::Quantile(q))
         | Measure::ServiceTime(Statistic::Quantile(q))
-        | Measure::IterationTime(Statistic::Quantile(q)) => Some(if is_upper { 1.0 - q } else { *q }),
-        Measure::ErrorRate => Some(if is_upper { bound } else { 1.0 - bound }),
-        Measure::CheckRate { .. } => Some(if is_upper { bound } else { 1.0 - bound }),
+        | Measure::IterationTime(Statistic::Quantile(q))
+        | Measure::Metric(MetricMeasure { statistic: MetricStatistic::Quantile(q), .. }) => {
+            Some(if is_upper { 1.0 - q } else { *q })
+        }
+        Measure::ErrorRate
+        | Measure::CheckRate { .. }
+        | Measure::Metric(MetricMeasure { statistic: MetricStatistic::NonzeroShare, .. }) => {
+            Some(if is_upper { bound } else { 1.0 - bound })
+        }
         _ => None,
     }
 }

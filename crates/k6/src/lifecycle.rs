@@ -67,15 +67,22 @@ impl Once {
 }
 
 impl Script {
-    /// Call `setup`, if there is one. What it returns is given to every virtual user, and what it counts belongs to the run.
+    /// Call `setup`, if there is one. What it returns is given to every virtual user, and what it counts belongs to the run;
+    /// `read` gets that also where it threw.
     ///
     /// # Errors
     /// [`LifecycleError`] when it throws.
-    pub fn set_up(&self, dry_run: DryRun, log: &LogSink) -> Result<DryRun, LifecycleError> {
+    pub fn set_up(
+        &self,
+        dry_run: DryRun,
+        log: &LogSink,
+        read: impl FnOnce(&[Tick]),
+    ) -> Result<DryRun, LifecycleError> {
         if !self.lifecycle().has_setup {
             return Ok(dry_run);
         }
         let (ticks, called) = self.call_once(Once::Setup, None, &dry_run, log);
+        read(&ticks);
         self.was_set_up(called?.json());
         Ok(dry_run.set_up_by(ticks))
     }

@@ -4,6 +4,7 @@
 mod check;
 mod coloured;
 mod command_line;
+mod exchanges;
 mod for_pods;
 mod inputs;
 mod loading;
@@ -33,8 +34,8 @@ use conduct::signals::Listener;
 use conduct::worker_options::WorkerPlaces;
 use conduct::workers::{ConnectedWorkers, NotedFiles};
 use conduct::{RunKind, conduct, screen, standard_output};
-use engine::{Control, DryRun, Program};
-use evidence::{TerminalText, Verdict};
+use engine::{Control, DryRun, KeptExchanges, Program};
+use evidence::{TerminalText, Tick, Verdict};
 use k6::options::OptionsError;
 use k6::{InitFailure, LifecycleError, LoadedScript, LogSink, Once, ScriptError};
 
@@ -42,6 +43,7 @@ use crate::arguments::{OnInconclusive, ScriptArguments};
 use crate::outputs;
 use crate::run::live_page;
 use command_line::{accept, refused};
+use exchanges::ShownExchanges;
 pub(crate) use for_pods::{ScriptForPods, read as read_for_pods};
 use loading::{behaviour, here, load, plan};
 use log::{DebugLines, ScriptLog};
@@ -73,8 +75,16 @@ pub(crate) fn script(mut arguments: ScriptArguments) -> CommandResult<u8> {
     let live_page = &live_page(&plan, arguments.live.as_ref(), &arguments.outputs)?;
     let live_page = live_page.as_ref();
     let request = RunRequest { live_page, ..request(&arguments, &loaded, workers.as_ref()) };
-    let script =
-        ScriptRun { arguments: &arguments, loaded, log, workers, live_page, torn_down: Ok(()), after: None };
+    let script = ScriptRun {
+        exchanges: (arguments.once && !outputs_to_stdout(&arguments)).then(Arc::default),
+        arguments: &arguments,
+        loaded,
+        log,
+        workers,
+        live_page,
+        torn_down: Ok(()),
+        after: None,
+    };
     conduct(&listener, plan, script, &request)
 }
 
@@ -83,9 +93,14 @@ fn debug_lines(arguments: &ScriptArguments) -> DebugLines {
     if arguments.outputs.verbose { DebugLines::Printed } else { DebugLines::LeftOut }
 }
 
+/// Whether standard output is for a report.
+fn outputs_to_stdout(arguments: &ScriptArguments) -> bool {
+    arguments.outputs.named().contains(&Some(Path::new("-")))
+}
+
 /// What k6 shows of the load before it begins, unless standard output is for something else.
 fn show_header(arguments: &ScriptArguments, loaded: &LoadedScript) -> CommandResult<()> {
-    if arguments.quiet || arguments.outputs.named().contains(&Some(Path::new("-"))) {
+    if arguments.quiet || outputs_to_stdout(arguments) {
         return Ok(());
     }
     let mut text = TerminalText::default();
@@ -120,8 +135,9 @@ fn request<'a>(
         script_rules: Some(ScriptRules {
             origins: loaded.network.clone(),
             body_budget: loaded.script.budget().clone(),
+            kept_exchanges: if arguments.once { KeptExchanges::All } else { KeptExchanges::Examples },
         }),
-        ..RunRequest::new(keep, Progress::unless(arguments.quiet))
+        ..RunRequest::new(keep, Progress::unless(arguments.quiet || arguments.once))
     }
 }
 
@@ -135,17 +151,29 @@ struct ScriptRun<'a> {
     torn_down: CommandResult<()>,
     /// Calls functions of the script after the load.
     after: Option<DryRun>,
+    /// With `--once`: what is shown of its exchanges.
+    exchanges: Option<Arc<ShownExchanges>>,
+}
+
+impl ScriptRun<'_> {
+    /// With `--once`: what `setup` and `teardown` have sent.
+    fn show_exchanges(&self, ticks: &[Tick]) {
+        if let Some(exchanges) = &self.exchanges {
+            exchanges.show(ticks);
+        }
+    }
 }
 
 impl RunKind for ScriptRun<'_> {
     fn set_up(&mut self, mut dry_run: DryRun) -> CommandResult<(DryRun, Additions)> {
         let (loaded, log) = (&self.loaded, self.log.sink());
         if loaded.options.options.no_setup != Some(true) {
-            dry_run = loaded.script.set_up(dry_run, &log).map_err(failed)?;
+            let read = |ticks: &[Tick]| self.show_exchanges(ticks);
+            dry_run = loaded.script.set_up(dry_run, &log, read).map_err(failed)?;
         }
         let additions = Additions {
             behaviour: Some(behaviour(loaded, log.clone())?),
-            readers: Some(readers(loaded, log)),
+            readers: Some(readers(loaded, log, self.exchanges.clone())),
             workers: self.workers.take().map(|workers| served::set_up(workers, loaded)),
         };
         Ok((dry_run, additions))
@@ -160,6 +188,7 @@ impl RunKind for ScriptRun<'_> {
         }
         let once = DryRun::timed(program, run.clock(), listener.control_teardown());
         let (ticks, torn_down) = self.loaded.script.tear_down(&once, &self.log.sink());
+        self.show_exchanges(&ticks);
         run.add_teardown(ticks);
         self.torn_down = torn_down.map_err(failed);
     }
@@ -193,11 +222,14 @@ impl RunKind for ScriptRun<'_> {
         if self.arguments.mark_report {
             standard_output::print_document(&format!("{}\n", kubernetes::REPORT_BEGINS))?;
         }
-        outputs::show(
-            &outcome::without_own_metrics(summary).document(),
-            &outputs.reports.files,
-            outputs.detail(),
-        )?;
+        match &self.exchanges {
+            Some(exchanges) => exchanges.note(),
+            None => outputs::show(
+                &outcome::without_own_metrics(summary).document(),
+                &outputs.reports.files,
+                outputs.detail(),
+            )?,
+        }
         sealed.completed()?;
         self.torn_down?;
         policy::note_violated(&judged.judgement);

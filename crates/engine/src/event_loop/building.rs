@@ -15,14 +15,14 @@ use super::{EventLoop, InFlight};
 use crate::accounting::Accounting;
 use crate::arrivals::ArrivalSource;
 use crate::control::Command;
-use crate::exemplars::{Exemplars, KeptExchanges};
+use crate::exemplars::Exemplars;
 use crate::handover::Handover;
 use crate::index::{PhaseIndex, ScenarioIndex};
 use crate::iteration::{Behaviour, LoopScenario, UserMaker};
 use crate::metrics::{LoopMetrics, MetricDirectory};
 use crate::network::Network;
 use crate::operation::Operations;
-use crate::program::{MetNames, Program};
+use crate::program::{KeptExchanges, MetNames, Program};
 use crate::script_cpu::ScriptCpu;
 use crate::steps::PlanUsers;
 use crate::users::Users;
@@ -241,7 +241,7 @@ impl EventLoop {
             metrics.add_setup(&program.steps.setup_ticks);
         }
         let kept = match ledger {
-            Ledger::Load => KeptExchanges::Examples,
+            Ledger::Load => program.kept_exchanges,
             Ledger::Once(_) => KeptExchanges::All,
         };
         Ok(EventLoop {

@@ -24,7 +24,10 @@ use super::json_lookup::JsonLookup;
 use super::origin::{Origin, OriginKind};
 use super::template::{CompiledTemplate, TemplateContext, TemplateNames, UnknownName};
 use super::tls::ClientConfig;
-use super::{FlowProgram, PlanSteps, Program, ScenarioSteps, StepContent, StepProgram, ThinkProgram, shape};
+use super::{
+    FlowProgram, KeptExchanges, PlanSteps, Program, ScenarioSteps, StepContent, StepProgram, ThinkProgram,
+    shape,
+};
 use crate::body_budget::{BODY_BUDGET_BYTES, BodyBudget};
 use crate::exchange::{CHECKED_BODY_BYTES, KEPT_BODY_BYTES};
 use crate::index::{ConstantIndex, EndpointIndex, OriginIndex, ScenarioIndex};
@@ -78,6 +81,7 @@ impl Program {
             steps,
             redactor,
             body_budget: BodyBudget::new(BODY_BUDGET_BYTES),
+            kept_exchanges: KeptExchanges::default(),
             workload,
         })
     }

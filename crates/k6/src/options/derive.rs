@@ -53,6 +53,13 @@ pub fn consolidate(layers: impl IntoIterator<Item = Layer>) -> Result<Consolidat
 }
 
 impl ConsolidatedOptions {
+    /// One iteration of each scenario, by a virtual user of its own, all from the start, instead of the load.
+    #[must_use]
+    pub fn once(self) -> ConsolidatedOptions {
+        let scenarios: Vec<_> = self.scenarios.into_iter().map(ScenarioShape::once).collect();
+        ConsolidatedOptions { offered: scenarios.clone(), scenarios, ..self }
+    }
+
     /// Check that this run has something to offer.
     ///
     /// # Errors

@@ -63,6 +63,18 @@ impl ScenarioShape {
         })
     }
 
+    /// A single iteration of it, from the start of the load.
+    pub(super) fn once(self) -> ScenarioShape {
+        let max_duration = time(None, MAX_DURATION);
+        ScenarioShape {
+            executor: Executor::PerVuIterations { vus: 1, iterations: 1, max_duration },
+            start: Duration::ZERO,
+            preallocated_vus: 0,
+            max_vus: 1,
+            ..self
+        }
+    }
+
     /// The name of the function that is an iteration.
     pub fn function(&self) -> &str {
         self.exec.as_deref().unwrap_or(DEFAULT_FUNCTION)

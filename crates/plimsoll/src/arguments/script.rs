@@ -36,8 +36,8 @@ and where k6 would say 0:
 pub(crate) struct ScriptArguments {
     /// The script; `-` is standard input
     pub(crate) script: PathBuf,
-    /// One iteration of one virtual user, instead of the script's load
-    #[arg(long, conflicts_with_all = ["vus", "duration", "iterations", "stages"], help_heading = "Load")]
+    /// One iteration of each scenario, and every exchange shown, instead of the script's load
+    #[arg(long, conflicts_with_all = ["vus", "duration", "iterations", "stages", "execution_segment"], help_heading = "Load")]
     pub(crate) once: bool,
     /// `plimsoll check SCRIPT`: nothing is sent
     #[arg(long = CHECK_FLAG, hide = true)]

@@ -7,7 +7,10 @@ use conduct::failure::CommandResult;
 use conduct::standard_output;
 use conduct::workers::NotedFiles;
 use evidence::{TerminalText, visible};
+use judge::expected_observations;
 use k6::LoadedScript;
+use report::number::count;
+use workload::Workload;
 use workload::offer::offer;
 
 use super::loading::{here, load, plan};
@@ -26,8 +29,9 @@ pub(super) fn check(arguments: &ScriptArguments) -> CommandResult<u8> {
     drop(log);
     let mut text = TerminalText::default();
     text.quote("", &loaded.options.header().join("\n")).line("");
-    text.append(&offer(&plan(&loaded)?.workload).render());
-    add_thresholds(&mut text, &loaded);
+    let workload = plan(&loaded)?.workload;
+    text.append(&offer(&workload).render());
+    add_thresholds(&mut text, &loaded, &workload);
     for note in loaded.options.notes.iter().map(String::as_str) {
         text.line("").line(format_args!("note: {}", visible(note)));
     }
@@ -38,18 +42,23 @@ pub(super) fn check(arguments: &ScriptArguments) -> CommandResult<u8> {
     Ok(0)
 }
 
-fn add_thresholds(text: &mut TerminalText, loaded: &LoadedScript) {
+/// The thresholds, and how many values each needs.
+fn add_thresholds(text: &mut TerminalText, loaded: &LoadedScript, workload: &Workload) {
     if loaded.thresholds.is_empty() {
         text.line("").line("no thresholds: the run will be measured, not judged");
         return;
     }
-    text.line("").line("thresholds:");
+    text.line("").line("thresholds, with the values that a PASS needs if none is beyond its bound:");
+    let objectives = expected_observations(workload);
+    let needed = |name: String| objectives.iter().find(|objective| objective.name == name)?.needed;
     let width = loaded.thresholds.iter().map(|of| visible(&of.source).chars().count()).max().unwrap_or(0);
     for of in &loaded.thresholds {
         let name = visible(&of.source);
         for threshold in &of.thresholds {
-            let aborts = if threshold.abort_on_fail { ", which ends the run" } else { "" };
-            text.line(format_args!("  {name:<width$}  {}{aborts}", visible(&threshold.source)));
+            let needed = needed(format!("{} {}", of.source, threshold.source));
+            let needed = needed.map_or(String::new(), |needed| format!(", needs at least {}", count(needed)));
+            let aborts = if threshold.abort_on_fail { ", ends the run if it fails" } else { "" };
+            text.line(format_args!("  {name:<width$}  {}{needed}{aborts}", visible(&threshold.source)));
         }
     }
 }

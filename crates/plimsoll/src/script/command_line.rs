@@ -19,7 +19,9 @@ pub(super) fn refused(why: impl std::fmt::Display) -> Failure {
 /// Complete flags by variables, and refuse or note those that have no effect.
 pub(super) fn accept(arguments: &mut ScriptArguments) -> CommandResult<()> {
     if arguments.once {
-        (arguments.vus, arguments.iterations) = (Some(1), Some(1));
+        if arguments.workers.asked().is_some() {
+            return Err(refused("--once makes its iterations in this process: leave out the workers"));
+        }
         // One iteration shows nothing of them.
         arguments.no_thresholds = true;
     }

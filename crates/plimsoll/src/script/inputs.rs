@@ -73,5 +73,6 @@ fn flags(arguments: &ScriptArguments) -> Flags {
         no_thresholds: set(given.no_thresholds, "no-thresholds"),
         no_usage_report: set(given.no_usage_report, "no-usage-report"),
         env: given.env.clone(),
+        once: given.once,
     }
 }

@@ -105,7 +105,8 @@ fn put(made: &SummaryOutput, colours: Colours) -> CommandResult<()> {
     match made.name.as_str() {
         "stdout" => standard_output::print(&shown(&text, colours)),
         "stderr" => {
-            screen::note(&*shown(&text, Colours::Off));
+            // That it was closed is not a failure.
+            let _ = screen::print(&shown(&text, Colours::Off));
             Ok(())
         }
         // As in k6 that changes no exit code.

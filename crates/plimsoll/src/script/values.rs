@@ -1,6 +1,7 @@
 //! Files of all values of a script, and further readers of its run.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use conduct::failure::CommandResult;
 use conduct::screen;
@@ -10,6 +11,7 @@ use k6::outputs::{ValueFiles, ValueTarget, ValueTicks};
 use k6::{LoadedScript, LogSink, ThresholdWatch, WatchedRun};
 
 use super::command_line::refused;
+use super::exchanges::ShownExchanges;
 
 /// The files that the command line or the variable asks for.
 pub(super) fn targets(
@@ -33,7 +35,11 @@ pub(super) fn finish(files: Option<ValueFiles>) {
 }
 
 /// Who reads the run's ticks for the script.
-pub(super) fn readers(loaded: &LoadedScript, log: LogSink) -> MakeReaders {
+pub(super) fn readers(
+    loaded: &LoadedScript,
+    log: LogSink,
+    exchanges: Option<Arc<ShownExchanges>>,
+) -> MakeReaders {
     let thresholds = loaded.thresholds.clone();
     let stop = loaded.threshold_stop.clone();
     let output = loaded.values.as_ref().map(ValueFiles::output);
@@ -45,6 +51,7 @@ pub(super) fn readers(loaded: &LoadedScript, log: LogSink) -> MakeReaders {
         let watch = ThresholdWatch::new(&thresholds, run, stop, log).map(|watch| Box::new(watch) as _);
         let ticks = |output| ValueTicks::new(output, &tags, handles.loops, handles.clock.epoch_unix_ns());
         let values = output.map(|output| Box::new(ticks(output)) as _);
-        watch.into_iter().chain(values).collect()
+        let shown = exchanges.map(|exchanges| exchanges.reader());
+        watch.into_iter().chain(values).chain(shown).collect()
     })
 }

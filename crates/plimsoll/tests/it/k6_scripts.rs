@@ -231,8 +231,8 @@ fn a_script_makes_its_own_summary() {
         folder.plimsoll(&["run", "script.js", "--evidence", "run.plimsoll", "--force", "--quiet"])
     };
     let ran = run("return { stdout: textSummary(data, { indent: '>' }), 'out.json': JSON.stringify(data),
-            'raw.bin': new Uint8Array([1, 2, 255]).buffer, stderr: 'said' };");
-    ran.exits_with(0).stdout_contains(&[">    ✓ one"]).stderr_contains(&["said"]);
+            'raw.bin': new Uint8Array([1, 2, 255]).buffer, stderr: 'said\\ntwice\\n' };");
+    ran.exits_with(0).stdout_contains(&[">    ✓ one"]).stderr_contains(&["said\ntwice\n"]);
     assert!(!ran.stdout.contains("TOTAL RESULTS"), "{}", ran.stdout);
     let data = folder.json("out.json");
     assert_eq!(data["metrics"]["iterations"]["values"]["count"], 2);
@@ -322,4 +322,32 @@ fn a_run_without_a_whole_iteration_is_said_to_be_too_short() {
     let whole = run_alone(&scenario(0));
     whole.exits_with(0);
     assert!(!whole.stderr.contains(TOO_SHORT), "{}", whole.stderr);
+}
+
+/// Of functions that no load without scenarios would call, and of more than one request to an endpoint.
+#[test]
+fn once_calls_the_function_of_each_scenario_and_shows_every_exchange() {
+    let script = "
+        import http from 'k6/http';
+        export const options = { scenarios: {
+            browse: { executor: 'constant-arrival-rate', rate: 50, duration: '1h', preAllocatedVUs: 5, exec: 'browse' },
+            buy: { executor: 'constant-vus', vus: 9, duration: '1h', startTime: '20m', exec: 'buy', env: { ITEM: 'shoe' } },
+        } };
+        export function setup() { http.get(`${__ENV.BASE}/setup`); }
+        export function browse() { for (const page of [1, 2]) http.get(`${__ENV.BASE}/list?page=${page}`, { tags: { name: 'list' } }); }
+        export function buy() { http.post(`${__ENV.BASE}/cart`, __ENV.ITEM); }
+        export function teardown() { http.del(`${__ENV.BASE}/setup`); }";
+    let (folder, target) = folder(script, Behaviour::ok());
+    let base = format!("BASE=http://{}", target.addr());
+    let ran = folder.plimsoll(&["run", "script.js", "--once", "-e", &base]);
+    ran.exits_with(0).stderr_contains(&["--once: 5 exchanges, 0 failed\n"]);
+    let shown = |line: &str| ran.stdout.lines().filter(|shown| shown.ends_with(line)).count();
+    let asked = ["/setup", "/list?page=1", "/list?page=2", "/cart"].map(shown);
+    assert_eq!(asked, [2, 1, 1, 1], "{}", ran.stdout);
+    assert_eq!(shown("  | shoe"), 1, "{}", ran.stdout);
+    assert_eq!(target.requests(), 5);
+    let refused = folder.plimsoll(&["run", "script.js", "--once", "--workers", "2", "-e", &base]);
+    refused
+        .exits_with(255)
+        .stderr_contains(&["--once makes its iterations in this process: leave out the workers"]);
 }

@@ -128,7 +128,7 @@ fn options_beside_scenarios_are_the_scenario_that_they_describe() {
         let script = format!(
             "export const options = {{ {options} }}; export function setup() {{ show(() => exec.test.options.scenarios); }}"
         );
-        load(IMPORT, &script, &lines).unwrap().set_up(dry_run(), &lines.sink()).unwrap();
+        load(IMPORT, &script, &lines).unwrap().set_up(dry_run(), &lines.sink(), |_| ()).unwrap();
         assert_eq!(lines.take(), [scenarios], "{options}");
     }
 }
@@ -213,7 +213,7 @@ fn an_abort_outside_of_iterations_is_an_error_of_its_own() {
     let aborted = load(IMPORT, "exec.test.abort('in init');", &lines).map(drop);
     assert!(matches!(aborted, Err(ScriptError::Aborted(message)) if message == "test aborted: in init"));
     let script = load(IMPORT, "export function setup() { exec.test.abort('in setup'); }", &lines).unwrap();
-    let set_up = script.set_up(dry_run(), &lines.sink()).map(drop);
+    let set_up = script.set_up(dry_run(), &lines.sink(), |_| ()).map(drop);
     assert!(matches!(
         set_up,
         Err(LifecycleError::Script(ScriptError::Aborted(message))) if message == "test aborted: in setup"
