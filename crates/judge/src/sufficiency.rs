@@ -64,7 +64,11 @@ fn observations(workload: &Workload, objective: &Objective) -> ExpectedObservati
     let is_share = |share: &f64| *share > SHARE_ERROR && *share < 1.0;
     let least = allowed.filter(is_share).map(|allowed| stats::fewest_without(allowed, confidence));
     let assumed_effect = match objective.measure {
-        Measure::ErrorRate | Measure::CheckRate { .. } => stats::UNKNOWN_DESIGN_EFFECT,
+        Measure::ErrorRate
+        | Measure::CheckRate { .. }
+        | Measure::Metric(MetricMeasure { statistic: MetricStatistic::NonzeroShare, .. }) => {
+            stats::UNKNOWN_DESIGN_EFFECT
+        }
         _ => assumed_effect(planned.as_ref().and_then(PlannedObservations::per_s).unwrap_or(0.0)),
     };
     let needed = least.map(|least| (least as f64 * assumed_effect).ceil() as u64);

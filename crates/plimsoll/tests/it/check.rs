@@ -161,7 +161,7 @@ fn a_script_is_checked_without_calling_it() {
     insta::assert_snapshot!(rest, @r"
       checks                            rate<=1, ends the run if it fails
       http_req_duration{group:getData}  p(95)<150, needs at least 177
-      http_req_failed{scenario:brows}   rate<0.2, needs at least 42
+      http_req_failed{scenario:brows}   rate<0.2, needs at least 140
 
     warning: threshold `checks`: `rate<=1` always holds: a rate is a share from 0 to 1
 
