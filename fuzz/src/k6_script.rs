@@ -128,6 +128,46 @@ pub(crate) const SELECTOR: Target = Target {
     ..Target::BASE
 };
 
+/// A selector, a line feed, and an HTML document.
+pub(crate) const HTML: Target = Target {
+    name: "k6-html",
+    seeds: &[
+        b"ul > li:nth-child(2n+1):not(.off) a[href^='/x' i], #id ~ b:has(> i):contains('t')\n<ul id=id><li class='a off'><a href=/x>t</a><li><b><i>t</b></ul>",
+        b"td:last-of-type, svg|path, *:root:empty\n<table><tr><td>1<td>2<svg><path/></svg><template><p></template></table>",
+        b"form :input:checked + p:matchesOwn(a.c)\n<form><input type=checkbox checked><p>abc<p><b><p><b><p></form>&amp;&#xD800;",
+    ],
+    words: &[b":not(", b":has(", b":nth-last-child(", b"2147483648n", b"\\", b"]", b"'", b"<b>", b"<table>", b"</", b"<!--", b"&#", b","],
+    run: |input| {
+        let text = String::from_utf8_lossy(input);
+        let Some((selector, html)) = text.split_once('\n') else { return false };
+        received::found_in_html(html, selector).is_some()
+    },
+    ..Target::BASE
+};
+
+/// A CSV file.
+pub(crate) const CSV: Target = Target {
+    name: "k6-csv",
+    seeds: &[b"a,b\n1,\"x \"\"y\"\"\"\r\n\n2,\"two\r\nlines\"", b"\"a\""],
+    words: &[b"\"\"", b"\",\"", b"\r\n", b",", b"\r"],
+    run: |input| {
+        let Some(records) = received::csv_records(input) else { return false };
+        let quoted = |field: &Vec<u8>| {
+            let inner = field.iter().flat_map(|byte| if *byte == b'"' { vec![b'"'; 2] } else { vec![*byte] });
+            [b"\"".to_vec(), inner.collect(), b"\"".to_vec()].concat()
+        };
+        let line = |record: &Vec<Vec<u8>>| record.iter().map(quoted).collect::<Vec<_>>().join(&b',');
+        let written = records.iter().map(line).collect::<Vec<_>>().join(&b'\n');
+        // A line end within a field is a line feed once it was read; what is one only then becomes one when it is read again.
+        if written.windows(2).any(|pair| pair == b"\r\n") {
+            return true;
+        }
+        assert_eq!(received::csv_records(&written), Some(records), "written and read again, records differ");
+        true
+    },
+    ..Target::BASE
+};
+
 /// Steps in a heap that virtual users share: its size, and then a letter and a byte each.
 pub(crate) const SHARED_HEAP: Target = Target {
     name: "k6-heap",

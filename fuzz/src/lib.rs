@@ -72,6 +72,8 @@ pub const TARGETS: &[Target] = &[
     k6_script::COOKIE,
     k6_script::CHALLENGE,
     k6_script::SELECTOR,
+    k6_script::HTML,
+    k6_script::CSV,
     k6_script::SHARED_HEAP,
     profile::PROFILE,
     network::PROXY,

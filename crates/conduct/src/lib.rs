@@ -45,6 +45,8 @@ pub mod tick_readers;
 pub mod untrusted;
 pub mod watched;
 #[cfg(feature = "full")]
+pub mod web_agent;
+#[cfg(feature = "full")]
 pub mod worker;
 pub mod worker_options;
 #[cfg(feature = "full")]

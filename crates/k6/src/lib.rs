@@ -48,4 +48,5 @@ pub use script::{
     Bodies, CookieLife, Failures, HttpDefaults, InitFailure, Level, Lifecycle, LogLine, LogSink,
     RedirectSecrets, RunSettings, Script, ScriptError, TestOutcome, TestRequests,
 };
+pub use sources::{IMPORT_LOCK, ImportLock, ImportLockError, RemoteError, RemoteModules, cached_file};
 pub use threshold_watch::{ThresholdStop, ThresholdWatch, WatchedRun};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use workload::{Files, MetricUnit, Objective};
@@ -19,6 +19,7 @@ use crate::results;
 use crate::script::{
     Bodies, CookieLife, Failures, HttpDefaults, LogSink, RedirectSecrets, RunSettings, Script, ScriptError,
 };
+use crate::sources::{IMPORT_LOCK, ImportCache, ImportLock, ImportLockError};
 use crate::threshold_watch::ThresholdStop;
 
 /// Where a script is read.
@@ -72,6 +73,12 @@ pub enum LoadError {
     /// It is not there, or cannot be read.
     #[error("cannot read {}: {error}", path.display())]
     Missing { path: PathBuf, error: io::Error },
+    /// Its lock file cannot be read.
+    #[error("cannot read {}: {error}", path.display())]
+    UnreadLock { path: PathBuf, error: io::Error },
+    /// Its lock file is none.
+    #[error("{}: {error}", path.display())]
+    Lock { path: PathBuf, error: ImportLockError },
     /// A file of values cannot be written.
     #[error(transparent)]
     Values(#[from] OutputError),
@@ -107,11 +114,14 @@ pub fn load(inputs: ScriptInputs, process: ReadingProcess, log: &LogSink) -> Res
     if let Err(error) = files.read(&path) {
         return Err(LoadError::Missing { path, error });
     }
+    let below = if has_disk { inputs.restrict(files.clone()) } else { files.clone() };
+    let lock = import_lock(&path, &*files)?;
+    let cache = |folder| Arc::new(ImportCache { folder, lock, files: below.clone() });
     let source = ScriptSource {
         path,
-        files: if has_disk { inputs.restrict(files.clone()) } else { files.clone() },
+        files: below.clone(),
         files_under,
-        import_cache,
+        remote: import_cache.map(|folder| cache(folder) as _),
         env,
         withheld_env,
         shared_arrays,
@@ -158,6 +168,17 @@ pub fn load(inputs: ScriptInputs, process: ReadingProcess, log: &LogSink) -> Res
         inputs,
         files,
     })
+}
+
+/// The lock file beside a script, if there is one.
+fn import_lock(script: &Path, files: &dyn Files) -> Result<Option<ImportLock>, LoadError> {
+    let path = script.with_file_name(IMPORT_LOCK);
+    let text = files.read(&path).and_then(|text| String::from_utf8(text).map_err(io::Error::other));
+    match text {
+        Ok(text) => ImportLock::parse(&text).map(Some).map_err(|error| LoadError::Lock { path, error }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(LoadError::UnreadLock { path, error }),
+    }
 }
 
 /// What options say of how a script is run.

@@ -19,7 +19,7 @@ use crate::response_memory::BODY_BUDGET_BYTES;
 use crate::script::{
     Evaluated, Inner, InstanceCounts, Lifecycle, LogSink, Script, ScriptError, TestRequests,
 };
-use crate::sources::{Sources, beside, is_remote};
+use crate::sources::{RemoteModules, Sources, beside, is_remote};
 use crate::vu::{LoopShared, ScenarioFacts, Vu};
 
 /// What a script may use: bytes of heap for each virtual user of a group, beside what the group shares.
@@ -35,8 +35,8 @@ pub struct ScriptSource {
     pub files: Arc<dyn Files + Send + Sync>,
     /// Files are read below this folder only.
     pub files_under: Option<PathBuf>,
-    /// Modules that are imported by URL are read from this folder; where there is none they cannot be imported.
-    pub import_cache: Option<PathBuf>,
+    /// Reads modules that are imported by URL; where there is none they cannot be imported.
+    pub remote: Option<Arc<dyn RemoteModules>>,
     /// `__ENV`.
     pub env: BTreeMap<String, String>,
     /// Names of variables that `__ENV` has in the process that hands the script on, and not here: reading one throws.
@@ -100,7 +100,7 @@ impl Script {
     pub fn load(source: ScriptSource, log: LogSink) -> Result<Script, ScriptError> {
         let script = Script(Arc::new(Inner {
             main: source.path.to_string_lossy().into_owned(),
-            sources: Sources::new(source.files, source.files_under, source.import_cache)
+            sources: Sources::new(source.files, source.files_under, source.remote)
                 .with_shared_arrays(source.shared_arrays),
             env: source.env,
             withheld_env: source.withheld_env,

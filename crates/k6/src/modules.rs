@@ -25,6 +25,7 @@ mod web_crypto;
 
 use crate::js::{ModuleExports, Scope, Thrown};
 
+pub(crate) use experimental::Records;
 pub(crate) use globals::set_env;
 pub(crate) use grpc::response_object as grpc_response;
 pub(crate) use http::received as request_received;

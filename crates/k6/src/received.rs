@@ -2,7 +2,12 @@
 
 use std::rc::Rc;
 
+use crate::html;
 use crate::http::{CookieJar, HttpRequest, Redirect, Sending, Url, answer_challenge, is_json, select};
+use crate::modules;
+
+/// What a document may take.
+const HTML_BYTES: usize = 16 << 20;
 
 /// The URL that a response to a request for `base` leads to by its `location`, and the path of the request that follows; none
 /// where one of them is not a URL.
@@ -46,4 +51,24 @@ pub fn authorization(url: &str, challenge: &str) -> Option<String> {
 /// What a selector selects of a JSON text, as JSON; none where there is no such value, or the text is not JSON.
 pub fn selected(json: &str, selector: &str) -> Option<String> {
     if is_json(json) { select(json, selector).map(String::from) } else { None }
+}
+
+/// What is within each element of an HTML document that a selector of `k6/html` finds, as HTML; none where the selector is not one, the document is
+/// too deep or too large, or the search takes too long.
+pub fn found_in_html(html: &str, selector: &str) -> Option<Vec<String>> {
+    let group = html::parse_selector(selector)?;
+    let mut left = HTML_BYTES;
+    let document = html::parse(html, &mut |by| {
+        left = left.saturating_sub(by);
+        left > 0
+    });
+    let document = document.ok()?;
+    let found = document.find(&[html::NodeId::ROOT], &group).ok()?;
+    Some(found.into_iter().filter_map(|node| document.inner_html(node)).collect())
+}
+
+/// The records of a CSV file as `k6/experimental/csv` reads them; none where one of them is not a record.
+pub fn csv_records(bytes: &[u8]) -> Option<Vec<Vec<Vec<u8>>>> {
+    let mut records = modules::Records::new(bytes.into(), b',');
+    std::iter::from_fn(|| records.next_record().transpose()).collect::<Result<_, _>>().ok()
 }

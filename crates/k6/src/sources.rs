@@ -11,9 +11,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use workload::Files;
 
 use crate::js::{Bytecode, ModuleSource};
-use import_cache::{cached_file, how_to_fill};
 
-pub(crate) use import_cache::is_remote;
+pub use import_cache::{IMPORT_LOCK, ImportLock, ImportLockError, RemoteError, RemoteModules, cached_file};
+pub(crate) use import_cache::{ImportCache, is_remote};
 
 /// Whether files that were not read before may be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,8 +29,8 @@ pub(crate) struct Sources {
     files: Arc<dyn Files + Send + Sync>,
     /// Files are read below this folder only.
     below: Option<PathBuf>,
-    /// The folder of modules that are imported by URL.
-    import_cache: Option<PathBuf>,
+    /// Reads modules that are imported by URL.
+    remote: Option<Arc<dyn RemoteModules>>,
     read: Mutex<Read>,
 }
 
@@ -63,11 +63,11 @@ impl Sources {
     pub(crate) fn new(
         files: Arc<dyn Files + Send + Sync>,
         below: Option<PathBuf>,
-        import_cache: Option<PathBuf>,
+        remote: Option<Arc<dyn RemoteModules>>,
     ) -> Sources {
         let (modules, opened, shared_arrays) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let read = Mutex::new(Read { reading: Reading::Open, modules, opened, shared_arrays });
-        Sources { files, below: below.map(|below| normal(&below)), import_cache, read }
+        Sources { files, below: below.map(|below| normal(&below)), remote, read }
     }
 
     /// The same, with these shared arrays, whose elements are as JSON.
@@ -136,15 +136,11 @@ impl Sources {
         })
     }
 
-    fn read_cached(&self, url: &str) -> Result<Vec<u8>, String> {
-        let folder = self.import_cache.as_ref();
-        let folder =
-            folder.ok_or_else(|| format!("\"{url}\" cannot be imported: there is no import cache"))?;
-        let file = cached_file(folder, url);
-        self.files.read(&file).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => how_to_fill(url, &file),
-            _ => format!("can't read \"{}\": {error}", file.display()),
-        })
+    fn read_remote(&self, url: &str) -> Result<Vec<u8>, String> {
+        let remote = self.remote.as_ref();
+        let remote =
+            remote.ok_or_else(|| format!("\"{url}\" cannot be imported: there is no import cache"))?;
+        remote.read(url).map_err(|error| error.to_string())
     }
 
     /// The module in a file.
@@ -156,7 +152,7 @@ impl Sources {
         if let Some(module) = known {
             return Ok(module.source());
         }
-        let bytes = if is_remote(name) { self.read_cached(name)? } else { self.read_new(Path::new(name))? };
+        let bytes = if is_remote(name) { self.read_remote(name)? } else { self.read_new(Path::new(name))? };
         let text = String::from_utf8(bytes).map_err(|_| format!("\"{name}\" is not UTF-8"))?;
         let text = match Path::new(name).extension().and_then(|ending| ending.to_str()) {
             Some("json") => format!("export default {text};"),

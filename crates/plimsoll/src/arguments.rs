@@ -16,6 +16,8 @@ mod compare;
 mod connect;
 mod diagnose;
 #[cfg(feature = "scripts")]
+mod fetch_imports;
+#[cfg(feature = "scripts")]
 mod foreign;
 #[cfg(feature = "full")]
 mod generate;
@@ -55,6 +57,8 @@ pub(crate) use capacity::{BetterNumber, CapacityArguments, SearchArguments};
 pub(crate) use compare::CompareArguments;
 pub(crate) use connect::ConnectArguments;
 pub(crate) use diagnose::DiagnoseArguments;
+#[cfg(feature = "scripts")]
+pub(crate) use fetch_imports::FetchImportsArguments;
 #[cfg(feature = "full")]
 pub(crate) use generate::command;
 pub(crate) use generate::{CompletionsArguments, ManArguments};
@@ -241,6 +245,10 @@ pub(crate) enum Verb {
         after_long_help = kubernetes::FETCH_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES
     )]
     Fetch(Box<FetchArguments>),
+    /// Fetch the modules that a k6 script imports by URL, and lock what they are
+    #[cfg(feature = "scripts")]
+    #[command(after_help = fetch_imports::EXAMPLES)]
+    FetchImports(FetchImportsArguments),
     /// What runs inside the pods of such a run
     #[command(subcommand, hide = true)]
     Pod(PodPart),

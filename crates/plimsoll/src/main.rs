@@ -17,6 +17,8 @@ mod completions;
 mod diagnose;
 mod explain;
 mod export;
+#[cfg(feature = "scripts")]
+mod fetch_imports;
 mod grpc;
 mod health_service;
 mod http;
@@ -88,6 +90,8 @@ fn main() -> ExitCode {
         #[cfg(feature = "scripts")]
         Verb::ManifestOfScript(mut arguments) => kubernetes::manifest_of_script(&mut arguments),
         Verb::Fetch(arguments) => kubernetes::fetch(&arguments),
+        #[cfg(feature = "scripts")]
+        Verb::FetchImports(arguments) => fetch_imports::fetch_imports(&arguments),
         Verb::Pod(part) => kubernetes::pod(&part),
         Verb::Check(arguments) => check::check(&arguments),
         Verb::Report(arguments) => report::report(&arguments.file, &arguments.objectives, &arguments.outputs),

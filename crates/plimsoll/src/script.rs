@@ -45,6 +45,7 @@ use crate::run::live_page;
 use command_line::{accept, refused};
 use exchanges::ShownExchanges;
 pub(crate) use for_pods::{ScriptForPods, read as read_for_pods};
+pub(crate) use inputs::default_import_cache;
 use loading::{behaviour, here, load, plan};
 use log::{DebugLines, ScriptLog};
 use log_output::LogOutput;

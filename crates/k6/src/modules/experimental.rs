@@ -11,7 +11,7 @@ use crate::js::{Call, Scope, Shared, Thrown, Value};
 use crate::modules::data;
 use crate::modules::defining::add;
 use crate::vu::{Stage, Vu};
-use records::Records;
+pub(crate) use records::Records;
 
 /// What scripts get of files and of records.
 const FILES: &str = include_str!("experimental/files.js");

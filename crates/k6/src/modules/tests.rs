@@ -11,10 +11,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use workload::FilesInMemory;
+use workload::{Files, FilesInMemory};
 
 use crate::loading::ScriptSource;
 use crate::script::{LogSink, Script, ScriptError};
+use crate::sources::ImportCache;
 
 /// `show(f)` logs what `f` returns, as JSON or as bytes; or `!` and what it throws.
 const SHOW: &str = "
@@ -44,11 +45,17 @@ impl Lines {
 
 /// Load a script; [`SHOW`] is between its imports and the rest.
 fn load(imports: &str, script: &str, lines: &Lines) -> Result<Script, ScriptError> {
+    let files: Arc<dyn Files + Send + Sync> =
+        Arc::new(FilesInMemory::one("test.js", format!("{imports}\n{SHOW}\n{script}")));
     let source = ScriptSource {
         path: PathBuf::from("test.js"),
-        files: Arc::new(FilesInMemory::one("test.js", format!("{imports}\n{SHOW}\n{script}"))),
+        files: files.clone(),
         files_under: None,
-        import_cache: Some(PathBuf::from("/cache")),
+        remote: Some(Arc::new(ImportCache {
+            folder: PathBuf::from("/cache"),
+            lock: None,
+            files: files.clone(),
+        })),
         env: BTreeMap::new(),
         withheld_env: Vec::new(),
         shared_arrays: BTreeMap::new(),

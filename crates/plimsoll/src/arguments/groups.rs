@@ -8,7 +8,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Judge", &["report", "compare", "leaks", "explain"]),
     ("Experiment", &["ab", "capacity", "diagnose", "calibrate"]),
     ("Data", &["import", "export", "profile", "monitor"]),
-    ("Tools", &["worker", "manifest", "fetch", "selftest", "completions", "man", "help"]),
+    ("Tools", &["worker", "manifest", "fetch", "fetch-imports", "selftest", "completions", "man", "help"]),
 ];
 
 /// The verbs in the order of the groups.

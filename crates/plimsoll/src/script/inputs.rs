@@ -28,7 +28,7 @@ pub(super) fn of(arguments: &ScriptArguments) -> CommandResult<ScriptInputs> {
 }
 
 /// Modules that are imported by URL, in the user's cache.
-fn default_import_cache() -> Option<PathBuf> {
+pub(crate) fn default_import_cache() -> Option<PathBuf> {
     let folder = |name: &str| std::env::var_os(name).filter(|folder| !folder.is_empty()).map(PathBuf::from);
     let cache = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")));
     cache.map(|cache| cache.join("plimsoll/imports"))

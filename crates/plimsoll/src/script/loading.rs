@@ -37,7 +37,7 @@ pub(super) fn load(
         LoadError::Options(error) => unusable(error),
         LoadError::Script(error) => threw(&error),
         LoadError::Config { .. } => Failure::Script { code: UNUSABLE_CONFIG, error: error.into() },
-        LoadError::Missing { .. } => refused(error),
+        LoadError::Missing { .. } | LoadError::UnreadLock { .. } | LoadError::Lock { .. } => refused(error),
         LoadError::Values(error) => refused(error),
     })
 }

@@ -1,6 +1,8 @@
 //! How k6 scripts are loaded: languages, kinds of modules, places, flags and variables. What is expected was recorded from
 //! k6 1.8.1.
 
+use testbed::{CannedResponse, Site, Target};
+
 use crate::command::{CommandOutput, TestFolder};
 
 const FIXED: [&str; 4] = ["-q", "--evidence", "run.plimsoll", "--k6-exit-codes"];
@@ -63,6 +65,79 @@ fn imports_by_url_are_read_from_the_cache_and_nowhere_else() {
         "\"https://example.com/lib/a.js\" is not in the import cache",
         &format!("curl -fsSL --create-dirs -o 'empty/{FILE}' 'https://example.com/lib/a.js'"),
     ]);
+}
+
+/// Serves these modules below `/lib/`.
+fn serve(modules: &[(&str, &str)]) -> Target {
+    let site = modules.iter().fold(Site::new(), |site, (name, text)| {
+        site.at(&format!("/lib/{name}"), CannedResponse::new(200).body((*text).to_owned()).into())
+    });
+    testbed::http(site.otherwise(CannedResponse::new(404).body("none").into())).unwrap()
+}
+
+#[test]
+fn imports_by_url_are_fetched_once_and_locked() {
+    let served = serve(&[
+        ("main.js", "export { value } from './value.js';"),
+        ("value.js", "export const value = 'fetched';"),
+        ("own.js", "module.exports = { own: 1 };"),
+    ]);
+    let base = format!("http://{}/lib", served.addr());
+    let folder = TestFolder::new("");
+    folder.write(
+        "main.js",
+        format!("import {{ value }} from '{base}/main.js'; import './lib.js'; export default function () {{ console.log(value); }}"),
+    );
+    folder.write("lib.js", format!("require('{base}/own.js');"));
+    let cache = ["--import-cache", "."];
+    let fetch = |more: &[&str]| folder.plimsoll(&[&["fetch-imports", "main.js"], &cache[..], more].concat());
+    let run = || folder.plimsoll(&[&["run", "main.js"][..], &FIXED, &["--force"], &cache].concat());
+    run().exits_with(107).stderr_contains(&["is not in the import cache", "`plimsoll fetch-imports SCRIPT`"]);
+    fetch(&[]).exits_with(0).stderr_contains(&[
+        &format!("fetched {base}/value.js (31 B)"),
+        "3 modules of main.js in ., locked by",
+    ]);
+    run().exits_with(0).stderr_contains(&["INFO fetched"]);
+    let locked = folder.read("plimsoll-imports.lock");
+    assert_eq!(locked.lines().count(), 3, "{locked}");
+    fetch(&[]).exits_with(0);
+    assert_eq!(served.requests(), 3, "what is there is not fetched again");
+    // Somebody changes a module in the cache: no run uses it, and the server's is fetched again.
+    let changed = folder.files(".js").into_iter().find(|name| folder.read(name).contains("'fetched'"));
+    let changed = changed.unwrap_or_else(|| panic!("{:?}", folder.files(".js")));
+    folder.write(&changed, "export const value = 'changed';");
+    run().exits_with(107).stderr_contains(&["value.js\" has the SHA-256", "plimsoll-imports.lock has"]);
+    fetch(&[]).exits_with(0).stderr_contains(&["fetched"]);
+    run().exits_with(0).stderr_contains(&["INFO fetched"]);
+    assert_eq!(folder.read("plimsoll-imports.lock"), locked);
+}
+
+#[test]
+fn what_a_server_changed_is_accepted_only_when_asked_for() {
+    let folder = TestFolder::new("");
+    let served = serve(&[("a.js", "export const value = 2;")]);
+    let url = format!("http://{}/lib/a.js", served.addr());
+    folder.write(
+        "main.js",
+        format!("import {{ value }} from '{url}'; export default function () {{ console.log(value); }}"),
+    );
+    // Of `export const value = 1;`, by sha256sum.
+    let locked = format!("fcbcb7aece718d280178457c2c5a3bfb8e8743b8331374c29a50397f38d511e4  {url}\n");
+    folder.write("plimsoll-imports.lock", locked.as_str());
+    let fetch = |more: &[&str]| {
+        folder.plimsoll(&[&["fetch-imports", "main.js", "--import-cache", "cache"], more].concat())
+    };
+    fetch(&[]).exits_with(2).stderr_contains(&["--update` accepts what its server has now"]);
+    assert_eq!(folder.read("plimsoll-imports.lock"), locked);
+    fetch(&["--update"]).exits_with(0);
+    let run = [&["run", "main.js", "--import-cache", "cache"][..], &FIXED].concat();
+    folder.plimsoll(&run).exits_with(0).stderr_contains(&["INFO 2"]);
+    folder.write("main.js", format!("import '{url}.gone';"));
+    fetch(&[])
+        .exits_with(2)
+        .stderr_contains(&["cannot fetch", "a.js.gone: its server answers with status 404"]);
+    folder.write("plimsoll-imports.lock", "none");
+    folder.plimsoll(&run).exits_with(255).stderr_contains(&["line 1 of plimsoll-imports.lock"]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 /// What is not a record.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum RecordError {
+pub(crate) enum RecordError {
     #[error("record on line {0}: wrong number of fields")]
     FieldCount(usize),
     #[error("{0}: bare \" in non-quoted field")]
@@ -15,7 +15,7 @@ pub(super) enum RecordError {
 
 /// Where in a file, and where its record began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct RecordPlace {
+pub(crate) struct RecordPlace {
     first_line: usize,
     line: usize,
     column: usize,
@@ -32,7 +32,7 @@ impl std::fmt::Display for RecordPlace {
 }
 
 /// The records of a file that were not read yet.
-pub(super) struct Records {
+pub(crate) struct Records {
     bytes: Arc<[u8]>,
     delimiter: u8,
     at: usize,
@@ -42,12 +42,12 @@ pub(super) struct Records {
 }
 
 impl Records {
-    pub(super) fn new(bytes: Arc<[u8]>, delimiter: u8) -> Records {
+    pub(crate) fn new(bytes: Arc<[u8]>, delimiter: u8) -> Records {
         Records { bytes, delimiter, at: 0, line: 0, field_count: None }
     }
 
     /// The fields of the next record; none at the end.
-    pub(super) fn next_record(&mut self) -> Result<Option<Vec<Vec<u8>>>, RecordError> {
+    pub(crate) fn next_record(&mut self) -> Result<Option<Vec<Vec<u8>>>, RecordError> {
         let mut line = loop {
             match self.next_line() {
                 None => return Ok(None),

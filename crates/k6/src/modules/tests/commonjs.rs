@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use workload::FilesInMemory;
+use workload::{Files, FilesInMemory};
 
 use super::Lines;
 use crate::loading::ScriptSource;
 use crate::script::{Script, ScriptError};
+use crate::sources::ImportCache;
 
 /// Load the first of these files, and return it with what it logs.
 pub(super) fn load(files: &[(&'static str, &'static str)]) -> (Result<Script, ScriptError>, Vec<String>) {
@@ -16,11 +17,17 @@ pub(super) fn load(files: &[(&'static str, &'static str)]) -> (Result<Script, Sc
     let paths = |(name, text): &(&str, &'static str)| {
         [(format!("/t/{name}"), *text), (format!("/cache/{name}"), *text)]
     };
+    let read: Arc<dyn Files + Send + Sync> =
+        Arc::new(files.iter().flat_map(paths).collect::<FilesInMemory>());
     let source = ScriptSource {
         path: PathBuf::from("/t").join(files[0].0),
-        files: Arc::new(files.iter().flat_map(paths).collect::<FilesInMemory>()),
+        files: read.clone(),
         files_under: None,
-        import_cache: Some(PathBuf::from("/cache")),
+        remote: Some(Arc::new(ImportCache {
+            folder: PathBuf::from("/cache"),
+            lock: None,
+            files: read.clone(),
+        })),
         env: BTreeMap::new(),
         withheld_env: Vec::new(),
         shared_arrays: BTreeMap::new(),
