@@ -135,16 +135,9 @@ impl<'p> Query<'p> {
         let inner = &path[2..];
         let end = closing(inner)?;
         let (inner, after) = (&inner[..end], &inner[end + 1..]);
-        let mut depth = 0;
-        let operator = outside_strings(inner).find(|(_, byte)| {
-            depth += match byte {
-                b'(' | b'[' => 1,
-                b')' | b']' => -1,
-                _ => 0,
-            };
-            depth == 0 && matches!(byte, b'!' | b'=' | b'<' | b'>' | b'%')
-        });
-        let Some((at, _)) = operator else {
+        let is_operator = |byte| matches!(byte, b'!' | b'=' | b'<' | b'>' | b'%');
+        let operator = with_depths(inner).find(|(_, byte, depth)| *depth == 0 && is_operator(*byte));
+        let Some((at, ..)) = operator else {
             let query =
                 Query { path: inner.trim(), comparison: None, value: Cow::Borrowed(""), is_for_all: false };
             return Some((query, after));
@@ -266,16 +259,19 @@ fn outside_strings(text: &str) -> impl Iterator<Item = (usize, u8)> {
     })
 }
 
-/// Where the bracket is that was opened before a text.
-fn closing(text: &str) -> Option<usize> {
-    let mut depth = 1;
-    let found = outside_strings(text).find(|(_, byte)| {
-        depth += match byte {
+/// The bytes outside of strings, with their places and how many brackets are open after each.
+fn with_depths(text: &str) -> impl Iterator<Item = (usize, u8, i32)> {
+    outside_strings(text).scan(0, |depth, (at, byte)| {
+        *depth += match byte {
             b'(' | b'[' => 1,
             b')' | b']' => -1,
             _ => 0,
         };
-        depth == 0
-    });
-    found.map(|(at, _)| at)
+        Some((at, byte, *depth))
+    })
+}
+
+/// Where the bracket is closed that was opened before a text.
+fn closing(text: &str) -> Option<usize> {
+    with_depths(text).find(|(.., depth)| *depth < 0).map(|(at, ..)| at)
 }
