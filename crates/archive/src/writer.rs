@@ -15,12 +15,12 @@ use rusqlite::{Connection, OpenFlags, params};
 use crate::beside::beside;
 use crate::error::{ArchiveError, Fault, WRITE};
 use crate::exemplars::Shortlist;
-use crate::header::version_in_header;
 use crate::instances::InstanceNumbers;
 use crate::load::histogram_of;
 use crate::metrics::MetricNumbers;
 use crate::observed::{put_notice, put_profile};
 use crate::private::private_file;
+use crate::replace::remove;
 use crate::schema::{self, MAX_NS_A_SECOND, MAX_SECONDS};
 use crate::seal::{seal, whole};
 
@@ -309,27 +309,6 @@ impl Sink for Writer {
         self.is_sealed = true;
         Ok(())
     }
-}
-
-/// Remove a run file with what SQLite keeps beside it; nothing else is ever removed.
-fn remove(path: &Path) -> Result<(), ArchiveError> {
-    match fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(ArchiveError::io(path, "replace", error)),
-        Ok(found) if found.is_file() && found.len() == 0 => {}
-        Ok(_) => {
-            version_in_header(path)?;
-        }
-    }
-    for suffix in ["", "-wal", "-shm", "-journal"] {
-        match fs::remove_file(beside(path, suffix)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(ArchiveError::io(path, "replace", error));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
 }
 
 /// Tables and manifest are made durable in the file itself before the log takes over, so that the file

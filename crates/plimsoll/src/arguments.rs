@@ -75,7 +75,7 @@ pub(crate) use kubernetes::{
 use lean::{generate, import};
 pub(crate) use monitor::{LeaksArguments, MonitorArguments, QuickArguments};
 pub(crate) use new::NewArguments;
-pub(crate) use parse::{is_script, parse};
+pub(crate) use parse::{Unusable, is_script, parse};
 pub(crate) use profile::{ProfileArguments, SortBy};
 pub(crate) use reports::{OnInconclusive, OutputArguments, ReportFileArguments, VerdictOutputArguments};
 #[cfg(feature = "scripts")]
@@ -89,6 +89,7 @@ pub(crate) use selftest::{
 pub(crate) use session::{SessionArguments, SlotArguments};
 pub(crate) use topics::blocks::{MarkdownBlock, blocks};
 pub(crate) use topics::{TOPICS, topic};
+pub(crate) use verbs::SCRIPT_VERB;
 pub(crate) use workers::{WorkerArguments, WorkersArguments};
 
 /// The heading of options about what a run leaves behind.

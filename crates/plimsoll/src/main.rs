@@ -37,6 +37,7 @@ mod monitor;
 mod name_service;
 #[cfg(feature = "full")]
 mod new;
+mod not_run;
 mod outputs;
 mod picture;
 mod profile;
@@ -54,13 +55,13 @@ mod too_few;
 #[cfg(feature = "full")]
 mod worker;
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use arguments::{SelftestPart, Verb};
 use conduct::screen;
 #[cfg(not(feature = "full"))]
 use lean::{completions, import, kubernetes, man, new, worker};
+use not_run::ClaimedFiles;
 
 /// For C as well: QuickJS and SQLite take their memory from it.
 #[global_allocator]
@@ -68,8 +69,12 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     name_service::configure();
-    let arguments = arguments::parse();
-    let reports = reports_of_run(&arguments.verb);
+    let arguments = match arguments::parse() {
+        Ok(arguments) => arguments,
+        Err(unusable) => return ExitCode::from(not_run::end_unusable(&unusable)),
+    };
+    let claimed = ClaimedFiles::of(&arguments.verb);
+    claimed.iter().for_each(ClaimedFiles::begin);
     let outcome = match arguments.verb {
         Verb::New(arguments) => new::new(&arguments),
         Verb::Run(arguments) => match arguments.kubernetes.kubernetes {
@@ -113,33 +118,14 @@ fn main() -> ExitCode {
         Verb::Selftest(SelftestPart::Verdicts(arguments)) => selftest::verdicts(&arguments),
         Verb::Selftest(SelftestPart::Experiments(arguments)) => selftest::experiments(&arguments),
     };
-    match outcome {
-        Ok(code) => ExitCode::from(code),
+    let code = match &outcome {
+        Ok(code) => *code,
         Err(failure) => {
-            if let Some(asked) = &reports {
-                outputs::write_not_run(asked, &failure);
-            }
             // That standard error was closed changes no exit code.
             let _ = screen::print(&failure.text());
-            ExitCode::from(failure.exit_code())
+            failure.exit_code()
         }
-    }
-}
-
-/// The reports that a run with a verdict was to write.
-fn reports_of_run(verb: &Verb) -> Option<outputs::ReportsOfRun> {
-    let stem = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let (name, outputs) = match verb {
-        Verb::Run(of) => (stem(&of.plan), &of.options.outputs),
-        #[cfg(feature = "scripts")]
-        Verb::Script(of) => (stem(&of.script), &of.outputs),
-        Verb::Http(of) => ("http".to_owned(), &of.keep.options.outputs),
-        Verb::Grpc(of) => ("grpc".to_owned(), &of.keep.options.outputs),
-        Verb::Ab(of) => {
-            let name = of.file.as_deref().map_or_else(|| "ab".to_owned(), stem);
-            return Some(outputs::ReportsOfRun { name, files: of.session.outputs.files.clone(), card: None });
-        }
-        _ => return None,
     };
-    Some(outputs::ReportsOfRun { name, files: outputs.reports.files.clone(), card: outputs.card.clone() })
+    claimed.iter().for_each(|files| files.end(outcome.as_ref().err()));
+    ExitCode::from(code)
 }

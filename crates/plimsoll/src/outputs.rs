@@ -95,41 +95,11 @@ pub(crate) fn write_card(
     }
 }
 
-/// Whether the reports of this process have been written, or begun.
 static ARE_WRITTEN: AtomicBool = AtomicBool::new(false);
 
-/// The reports that a run with a verdict was to write.
-pub(crate) struct ReportsOfRun {
-    /// What the run would have been called.
-    pub(crate) name: String,
-    pub(crate) files: ReportFileArguments,
-    pub(crate) card: Option<PathBuf>,
-}
-
-/// The error of a run that could not be made, in the reports that a CI job shows. Files of an earlier run are none of this one: those
-/// that cannot say so are removed, as a run would have replaced them.
-pub(crate) fn write_not_run(asked: &ReportsOfRun, failure: &Failure) {
-    if ARE_WRITTEN.load(Ordering::Relaxed) {
-        return;
-    }
-    let ReportsOfRun { name, files, card } = asked;
-    let text = failure.text();
-    let document = Document::not_run(name, text.trim_end().trim_start_matches("plimsoll: "));
-    let is_text = |path: &&PathBuf| path.extension().is_some_and(|ending| ending == "md");
-    let forms = [
-        (&files.junit, document::junit(&document, Undecided::Error)),
-        (&files.md, document::markdown(&document)),
-        (&files.html, document::html(&document)),
-        (&card.as_ref().filter(is_text).cloned(), document::markdown(&document)),
-    ];
-    for (path, form) in forms {
-        // The failure itself is what is printed.
-        let _ = path.as_deref().map(|path| put(path, &form));
-    }
-    let others = [files.json.as_ref(), card.as_ref().filter(|path| !is_text(path))];
-    for path in others.into_iter().flatten().filter(|path| path.is_file()) {
-        let _ = std::fs::remove_file(path);
-    }
+/// Whether the reports of this process have been written, or begun.
+pub(crate) fn are_written() -> bool {
+    ARE_WRITTEN.load(Ordering::Relaxed)
 }
 
 /// Why an INCONCLUSIVE verdict on a script ends with exit code 0.

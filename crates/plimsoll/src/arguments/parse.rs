@@ -19,39 +19,54 @@ use super::verbs::{SCRIPT_MANIFEST_VERB, SCRIPT_VERB};
 use super::{Arguments, groups, other_tools, topics};
 use crate::replaced;
 
-/// The command line. Help, or what is wrong, is printed, and ends the process.
-pub(crate) fn parse() -> Arguments {
-    let arguments = || with_live_address(with_whole_curl(std::env::args_os().collect()));
-    let given = || with_flags_alone(with_script_verb(with_http_verb(arguments())));
-    if given().len() < 2 {
-        FIRST_COMMANDS.lines().for_each(screen::note);
-        std::process::exit(USAGE);
-    }
-    let usage = if is_script_verb(&given()) { UNREADABLE_FLAGS } else { USAGE };
-    if let Some(hint) = refused(&given()) {
+/// A command line that cannot be used, after what is wrong was printed.
+pub(crate) struct Unusable {
+    /// The command line.
+    pub(crate) words: Vec<OsString>,
+    /// What is wrong.
+    pub(crate) why: String,
+    /// The exit code.
+    pub(crate) code: u8,
+}
+
+/// The command line. Help is printed, and ends the process.
+pub(crate) fn parse() -> Result<Arguments, Unusable> {
+    let arguments = with_live_address(with_whole_curl(std::env::args_os().collect()));
+    let given = with_flags_alone(with_script_verb(with_http_verb(arguments)));
+    understood(&given).map_err(|(why, code)| Unusable { words: given, why, code })
+}
+
+/// The arguments; else what is wrong, which was printed, and the exit code.
+fn understood(given: &[OsString]) -> Result<Arguments, (String, u8)> {
+    let usage = if is_script_verb(given) { UNREADABLE_FLAGS } else { USAGE };
+    let noted = |hint: String, code: u8| {
         hint.lines().for_each(|line| screen::note(format_args!("plimsoll: {line}")));
-        std::process::exit(usage);
+        Err((hint, code))
+    };
+    if given.len() < 2 {
+        FIRST_COMMANDS.lines().for_each(screen::note);
+        return Err((FIRST_COMMANDS.to_owned(), USAGE));
     }
-    match asked_help(&given()) {
+    if let Some(hint) = refused(given) {
+        return noted(hint, usage);
+    }
+    match asked_help(given) {
         // That standard output was closed is not a failure.
         Some(Ok(page)) => {
             let _ = standard_output::print_paged(&topics::laid_out(&page, standard_output::terminal()));
             std::process::exit(0);
         }
-        Some(Err(unknown)) => {
-            screen::note(format_args!("plimsoll: {unknown}"));
-            std::process::exit(USAGE);
-        }
+        Some(Err(unknown)) => return noted(unknown.to_string(), USAGE),
         None => {}
     }
-    let error = match parsed(given()) {
+    let error = match parsed(given.to_vec()) {
         Ok((arguments, matches)) => {
             if let Err(failure) = replaced::refuse(&Arguments::command(), &matches) {
-                // That standard error was closed changes no exit code.
+                // That standard error was closed changes no exit code. No file is written that was named by mistake.
                 let _ = screen::print(&failure.text());
                 std::process::exit(failure.exit_code().into());
             }
-            return arguments;
+            return Ok(arguments);
         }
         Err(error) => error,
     };
@@ -59,34 +74,31 @@ pub(crate) fn parse() -> Arguments {
         error.exit();
     }
     // The message quotes the arguments: it is printed as that of their visible forms, which are refused as well.
-    let shown = given().into_iter().map(|argument| visible(&argument.to_string_lossy()).into_owned());
+    let shown = given.iter().map(|argument| visible(&argument.to_string_lossy()).into_owned());
     match parsed(shown.map(OsString::from).collect()) {
-        Err(error) => {
-            if let Some(hint) = misspelt_elsewhere(&given(), &error) {
-                screen::note(format_args!("plimsoll: {hint}"));
-                std::process::exit(usage);
-            }
-            let next = missing::next_step(&given(), &error);
-            let is_answered = next.is_some() || error.kind() == ErrorKind::ValueValidation;
-            let error = without_secrets(without_hidden(error, &given()));
-            // That standard error was closed changes no exit code.
-            let _ = without_help_hint(error).print();
-            if let Some(next) = next {
-                screen::note(next);
-            } else if !is_answered {
-                screen::note("");
-                screen::note(format_args!(
-                    "For more information, try `plimsoll{} --help`.",
-                    verb_of(&given())
-                ));
-            }
-            std::process::exit(usage)
-        }
-        Ok(_) => {
-            screen::note(format_args!("plimsoll: {}", error.kind()));
-            std::process::exit(error.exit_code())
-        }
+        Err(error) => match misspelt_elsewhere(given, &error) {
+            Some(hint) => noted(hint, usage),
+            None => Err((explained(given, error), usage)),
+        },
+        Ok(_) => noted(error.kind().to_string(), USAGE),
     }
+}
+
+/// What clap says is wrong, after it was printed with the next step.
+fn explained(given: &[OsString], error: clap::Error) -> String {
+    let next = missing::next_step(given, &error);
+    let is_answered = next.is_some() || error.kind() == ErrorKind::ValueValidation;
+    let error = without_help_hint(without_secrets(without_hidden(error, given)));
+    // That standard error was closed changes no exit code.
+    let _ = error.print();
+    if let Some(next) = next {
+        screen::note(next);
+    } else if !is_answered {
+        screen::note("");
+        screen::note(format_args!("For more information, try `plimsoll{} --help`.", verb_of(given)));
+    }
+    let text = error.to_string();
+    text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
 }
 
 /// What is said where nothing is asked for.
@@ -130,7 +142,7 @@ fn misspelt_elsewhere(arguments: &[OsString], error: &clap::Error) -> Option<Str
 }
 
 /// The exit code of a command line that cannot be used.
-const USAGE: i32 = 2;
+const USAGE: u8 = 2;
 
 /// What to write instead of a command line that means something else than its writer expects.
 fn refused(arguments: &[OsString]) -> Option<String> {
@@ -164,7 +176,7 @@ fn divided_address(arguments: &[OsString]) -> Option<String> {
 /// What the names of scripts end with.
 const SCRIPT_ENDINGS: [&str; 11] = ["js", "mjs", "cjs", "tar", "ts", "mts", "cts", "jsx", "tsx", "es6", "es"];
 /// The exit code of k6 for flags that cannot be read.
-const UNREADABLE_FLAGS: i32 = 255;
+const UNREADABLE_FLAGS: u8 = 255;
 
 /// A hint where an option of `new` is behind the command of curl, whose option it then is.
 fn option_of_curl(arguments: &[OsString]) -> Option<String> {

@@ -58,6 +58,7 @@ mod mistakes;
 mod monitoring;
 mod new;
 mod newcomers;
+mod not_run;
 mod observers;
 mod once;
 mod one_number;

@@ -1,0 +1,103 @@
+//! A run that was not made: no file that an earlier one wrote under the same names passes for its own.
+
+use rustix::process::Signal;
+use testbed::Behaviour;
+
+use crate::command::{TestFolder, closed, recorded_seconds, refusal};
+
+const RUN: [&str; 8] = ["run", "plan.toml", "-q", "-o", "run.plimsoll", "--force", "--md", "s.md"];
+const PASSES: &str = "[objectives]\nfew = \"error_rate(all) <= 0%\"\n";
+
+/// A folder with the files of a run that passed.
+fn passed() -> (TestFolder, testbed::Target) {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let folder = TestFolder::new(&(closed(target.addr(), 1) + PASSES));
+    folder.plimsoll(&RUN).exits_with(0);
+    assert!(folder.read("s.md").contains("PASS"));
+    (folder, target)
+}
+
+#[test]
+fn the_run_file_of_an_earlier_run_is_set_aside_until_there_is_another() {
+    let (folder, target) = passed();
+    let plan = folder.read("plan.toml");
+    folder.write("plan.toml", plan.replace(&target.addr().to_string(), &refusal().addr().to_string()));
+    let ran = folder.plimsoll(&RUN);
+    ran.exits_with(2)
+        .stderr_contains(&["the run file of an earlier run is now run.plimsoll.previous: this run has none"]);
+    assert_eq!(folder.files(".plimsoll"), [""; 0]);
+    folder.plimsoll(&["report", "run.plimsoll", "--md", "s.md"]).exits_with(2);
+    folder.plimsoll(&["report", "run.plimsoll.previous"]).exits_with(0).stdout_contains(&["PASS"]);
+    folder.write("plan.toml", plan);
+    assert_eq!(folder.plimsoll(&RUN).exits_with(0).stderr, "");
+    assert_eq!(folder.files(".previous"), [""; 0]);
+}
+
+#[test]
+fn the_evidence_of_an_earlier_run_is_set_aside_where_setup_throws() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let folder = TestFolder::new("");
+    let load = format!(
+        "import http from 'k6/http';\nexport const options = {{ iterations: 3 }};\n\
+         export default function () {{ http.get('http://{}/'); }}\n",
+        target.addr()
+    );
+    folder.write("shop.js", &load);
+    let run = ["run", "shop.js", "-q", "--evidence", "run.plimsoll", "--force"];
+    folder.plimsoll(&run).exits_with(0);
+    folder.write("shop.js", load + "export function setup() { throw new Error('no users'); }\n");
+    folder.plimsoll(&run).exits_with(107).stderr_contains(&["no users", "run.plimsoll.previous"]);
+    assert_eq!(folder.files(".plimsoll"), [""; 0]);
+}
+
+#[test]
+fn a_command_line_that_cannot_be_used_is_an_error_in_the_reports_that_it_names() {
+    let (folder, _target) = passed();
+    let reports =
+        ["--md=s.md", "--junit", "j.xml", "--html", "r.html", "--card", "card.md", "--json", "r.json"];
+    let written = ["s.md", "j.xml", "r.html", "card.md"];
+    for (wrong, why) in
+        [(&["--forse"][..], "--forse"), (&["--time-scale", "abc"], "abc"), (&["--vus", "3"], "plan")]
+    {
+        written.iter().chain(&["r.json"]).for_each(|name| folder.write(name, "PASS"));
+        folder
+            .plimsoll(&[&RUN[..2], wrong, &reports, &RUN[4..6], &["-o", "run.plimsoll"]].concat())
+            .exits_with(2);
+        for name in written {
+            let text = folder.read(name);
+            assert!(
+                text.contains("NOT RUN") && text.contains(why) && !text.contains("PASS"),
+                "{name}: {text}"
+            );
+        }
+        assert_eq!(folder.files("r.json"), [""; 0], "it cannot say so");
+        assert_eq!(folder.files("run.plimsoll.previous"), ["run.plimsoll.previous"]);
+    }
+}
+
+/// What follows an option by mistake is no report.
+#[test]
+fn a_command_line_that_cannot_be_used_changes_no_other_file() {
+    let (folder, _target) = passed();
+    let plan = folder.read("plan.toml");
+    folder.write("notes.md", "kept");
+    folder.plimsoll(&["run", "--md", "plan.toml", "--forse"]).exits_with(2);
+    folder.plimsoll(&["run", "notes.md", "--md", "notes.md", "--forse"]).exits_with(2);
+    folder.plimsoll(&["report", "run.plimsoll", "--md", "notes.md", "--forse"]).exits_with(2);
+    assert_eq!((folder.read("plan.toml"), folder.read("notes.md")), (plan, "kept".to_owned()));
+    folder.plimsoll(&["report", "run.plimsoll"]).exits_with(0);
+}
+
+#[test]
+fn a_killed_run_leaves_no_report_of_an_earlier_one() {
+    let (folder, target) = passed();
+    folder.write("plan.toml", closed(target.addr(), 60) + PASSES);
+    let mut run = folder.start(&RUN);
+    let path = folder.path("run.plimsoll");
+    run.until("it has begun", || !folder.read("s.md").contains("PASS"));
+    run.until("it is recorded", || recorded_seconds(&path) >= 1);
+    run.signal(Signal::KILL);
+    assert_eq!(run.end().code, None);
+    let text = folder.read("s.md");
+    assert!(text.contains("NOT RUN") && text.contains("has not ended") && !text.contains("PASS"), "{text}");
+}
