@@ -1,12 +1,12 @@
 //! Station 2: the target is prepared before the archive begins, so that a target that is not ready leaves no file.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::anyhow;
 use engine::iteration::Behaviour;
 use engine::{DryRun, DryRunError, LeftOut, Program};
-use evidence::{Name, TerminalText, visible};
+use evidence::{Name, Outcome, TerminalText, visible};
 use workload::{LoadedPlan, ProcessRef, Workload};
 
 use crate::failure::{CommandResult, Failure};
@@ -91,8 +91,8 @@ impl ReachableRun {
             watchers.ask_for_profiles(dry_run.program().workload())?;
             require_processes(dry_run.program().workload())?;
             let checked = checking::shown(progress, dry_run.progress(), || check(&dry_run));
-            let left_out = checked.map_err(|error| refused(error, AFTER_PRECHECK))?;
-            for LeftOut { scenario, data } in left_out {
+            checked.map_err(|error| refused(error, AFTER_PRECHECK))?;
+            for LeftOut { scenario, data } in dry_run.left_out() {
                 screen::note(format_args!(
                     "precheck: the steps of `{scenario}` are not sent: the load needs all unique rows of `{data}`"
                 ));
@@ -119,31 +119,35 @@ fn require_processes(workload: &Workload) -> CommandResult<()> {
 /// How often the steps are sent before the load, where the target answers with server errors.
 const CHECKS: usize = 3;
 
-/// Sends each step once; all of them again if the target answers some with a server error, which may be one that the objectives
-/// allow.
-fn check(dry_run: &DryRun) -> Result<Vec<LeftOut>, DryRunError> {
-    let mut failed_before = BTreeSet::new();
-    for _ in 1..CHECKS {
+/// Sends each step once; all of them again if the target answers some with a server error, so that steps which depend on them are sent
+/// too. Server errors alone refuse no run: they are what the target does, not a mistake of the plan.
+fn check(dry_run: &DryRun) -> Result<(), DryRunError> {
+    let mut failed_before = BTreeMap::new();
+    for _ in 0..CHECKS {
         match dry_run.check() {
-            Err(DryRunError::Failed(failed)) if failed.iter().all(|e| e.status >= Some(500)) => {
-                failed_before.extend(failed.into_iter().map(|exchange| exchange.endpoint));
+            Err(DryRunError::Failed(failed)) if failed.iter().all(|e| e.outcome.is_server_error()) => {
+                failed_before
+                    .extend(failed.into_iter().map(|exchange| (exchange.endpoint, exchange.outcome)));
             }
-            checked => return noted(checked, &failed_before),
+            Ok(()) => {
+                note_server_errors(&failed_before, "and succeeded when sent again");
+                return Ok(());
+            }
+            refused => return refused,
         }
     }
-    noted(dry_run.check(), &failed_before)
+    let offered = "each time it was sent: the load is offered, and such failures count";
+    note_server_errors(&failed_before, offered);
+    Ok(())
 }
 
-/// Says which steps did not succeed at once.
-fn noted<T>(checked: Result<T, DryRunError>, failed_before: &BTreeSet<Name>) -> Result<T, DryRunError> {
-    if checked.is_ok() && !failed_before.is_empty() {
-        let names: Vec<String> = failed_before.iter().map(|name| format!("`{}`", visible(name))).collect();
-        screen::note(format_args!(
-            "check before the load: {} failed with a server error and succeeded when sent again",
-            names.join(", ")
-        ));
+/// Says which steps failed with a server error, and what came of it.
+fn note_server_errors(failed: &BTreeMap<Name, Outcome>, then: &str) {
+    let names = failed.iter().map(|(name, outcome)| format!("`{}` ({outcome})", visible(name)));
+    let names = names.collect::<Vec<_>>().join(", ");
+    if !failed.is_empty() {
+        screen::note(format_args!("check before the load: {names} failed with a server error {then}"));
     }
-    checked
 }
 
 fn refused(error: DryRunError, next: &'static str) -> Failure {

@@ -164,29 +164,29 @@ impl DryRun {
         Ok(exchanges)
     }
 
-    /// Send each step of each scenario once beside the schedule, with data of its own, and check that all succeeded. A
-    /// scenario is left out that takes unique rows where the schedule uses them all; it is returned with that data file.
+    /// The scenarios that [`DryRun::check`] leaves out: they take unique rows, and the schedule uses them all.
+    pub fn left_out(&self) -> impl Iterator<Item = LeftOut> {
+        let workload = self.program.workload();
+        workload.scenarios.iter().enumerate().filter_map(|(index, scenario)| {
+            let data = workload.without_spare_rows(index)?.to_owned();
+            Some(LeftOut { scenario: scenario.name.clone(), data })
+        })
+    }
+
+    /// Send each step of each scenario once beside the schedule, with data of its own, and check that all succeeded.
     ///
     /// # Errors
     /// [`DryRunError::Failed`] with the exchanges that failed.
-    pub fn check(&self) -> Result<Vec<LeftOut>, DryRunError> {
-        let mut left_out = Vec::new();
-        let mut exchanges = Vec::new();
+    pub fn check(&self) -> Result<(), DryRunError> {
         let workload = self.program.workload();
-        let sent = |index: &usize| workload.without_spare_rows(*index).is_none();
         let scenarios = &self.program.steps.scenarios;
-        self.progress
-            .expect((0..scenarios.len()).filter(sent).map(|index| sent_steps(&scenarios[index])).sum());
-        for (index, scenario) in self.program.workload().scenarios.iter().enumerate() {
-            match self.program.workload().without_spare_rows(index) {
-                Some(data) => {
-                    left_out.push(LeftOut { scenario: scenario.name.clone(), data: data.to_owned() })
-                }
-                None => exchanges.extend(self.send_each(ScenarioIndex(index), Data::OfItsOwn)?),
-            }
+        let sent = (0..scenarios.len()).filter(|index| workload.without_spare_rows(*index).is_none());
+        self.progress.expect(sent.clone().map(|index| sent_steps(&scenarios[index])).sum());
+        let mut exchanges = Vec::new();
+        for index in sent {
+            exchanges.extend(self.send_each(ScenarioIndex(index), Data::OfItsOwn)?);
         }
-        require_success(&exchanges)?;
-        Ok(left_out)
+        require_success(&exchanges)
     }
 
     /// Send each step of a scenario once, and return the exchanges in order.

@@ -97,6 +97,15 @@ impl Outcome {
         }
     }
 
+    /// Whether the server answered that it failed, whatever was asked.
+    pub fn is_server_error(self) -> bool {
+        match self {
+            Outcome::Http5xx | Outcome::Http503 => true,
+            Outcome::Grpc(code) => GrpcCode::OF_SERVER.contains(&code),
+            _ => false,
+        }
+    }
+
     /// Whether a complete response came, whatever it said.
     pub fn is_answer(self) -> bool {
         use Outcome::{Check, Grpc, Http4xx, Http5xx, Http429, Http503, Ok};
@@ -186,6 +195,8 @@ impl GrpcCode {
     pub const UNIMPLEMENTED: GrpcCode = GrpcCode(12);
     /// DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED and UNAVAILABLE.
     const OF_OVERLOAD: [GrpcCode; 3] = [GrpcCode(4), GrpcCode(8), GrpcCode(14)];
+    /// UNKNOWN, INTERNAL, UNAVAILABLE and DATA_LOSS.
+    const OF_SERVER: [GrpcCode; 4] = [GrpcCode(2), GrpcCode(13), GrpcCode(14), GrpcCode(15)];
     const NAMES: [&'static str; Self::COUNT] = [
         "OK",
         "CANCELLED",
