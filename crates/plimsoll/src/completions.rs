@@ -1,6 +1,6 @@
 //! `plimsoll completions`: what a shell reads to complete the command line.
 
-use clap::builder::StyledStr;
+use clap::builder::{PossibleValuesParser, StyledStr};
 use clap::{Arg, Command, ValueHint};
 use clap_complete::{Shell, aot};
 use conduct::failure::{CommandResult, Failure};
@@ -19,6 +19,14 @@ fn with_help(command: Command) -> Command {
     let topics = arguments::TOPICS.map(|topic| word(topic, "A page of the documentation".into()));
     let help = word("help", "Help on a verb or a topic".into()).disable_help_subcommand(true);
     command.disable_help_subcommand(true).subcommand(help.subcommands(verbs).subcommands(topics))
+}
+
+/// The command line, in which the argument of `explain` is one of the rules.
+fn with_rules(command: Command) -> Command {
+    // Texts of clap's are static; the process ends after this one.
+    let ids = judge::RULES.iter().map(|rule| &*rule.id.to_string().leak());
+    let rules = PossibleValuesParser::new(ids);
+    command.mut_subcommand("explain", |explain| explain.mut_arg("rule", |rule| rule.value_parser(rules)))
 }
 
 /// The command line, in which only options whose values are files offer files.
@@ -71,7 +79,7 @@ fn with_files(script: String) -> String {
 
 pub(crate) fn completions(arguments: &CompletionsArguments) -> CommandResult<u8> {
     let mut script = Vec::new();
-    let command = with_help(with_hints(arguments::command()));
+    let command = with_help(with_rules(with_hints(arguments::command())));
     aot::generate(arguments.shell, &mut command.clone(), "plimsoll", &mut script);
     let script = String::from_utf8(script).map_err(Failure::own)?;
     let script = if arguments.shell == Shell::Bash { with_files(script) } else { script };

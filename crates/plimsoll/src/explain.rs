@@ -16,6 +16,7 @@ pub(crate) fn explain(arguments: &ExplainArguments) -> CommandResult<u8> {
     match &arguments.rule {
         None => judge::RULES.iter().for_each(|rule| {
             text.line(format_args!("{:<4} {}", rule.id, rule.title));
+            wrapped(&mut text, &format!("     {}", first_sentence(rule.tests)));
         }),
         Some(name) => {
             let rule = judge::explain(name).ok_or_else(|| unknown(name))?.to_string();
@@ -24,6 +25,10 @@ pub(crate) fn explain(arguments: &ExplainArguments) -> CommandResult<u8> {
     }
     standard_output::print_paged(&text)?;
     Ok(0)
+}
+
+fn first_sentence(text: &str) -> &str {
+    text.find(". ").map_or(text, |end| &text[..=end])
 }
 
 /// A line in lines of the terminal's width, all indented as it is.

@@ -125,7 +125,7 @@ pub(crate) struct RequestArguments {
     #[arg(short = 'A', long, value_name = "TYPE", hide_short_help = true)]
     pub(crate) accept: Option<String>,
     /// Basic authentication, best as 'user:${env.PASSWORD}': everyone on the machine can see command lines
-    #[arg(short = 'u', short_alias = 'a', long, value_name = "USER:PASSWORD")]
+    #[arg(short = 'u', visible_short_alias = 'a', long, value_name = "USER:PASSWORD")]
     pub(crate) basic_auth: Option<String>,
     /// Cookies, such as 'session=7; theme=dark'
     #[arg(short = 'b', long = "cookie", value_name = "COOKIES", hide_short_help = true)]

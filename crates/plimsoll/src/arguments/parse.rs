@@ -32,7 +32,7 @@ pub(crate) struct Unusable {
 /// The command line. Help is printed, and ends the process.
 pub(crate) fn parse() -> Result<Arguments, Unusable> {
     let arguments = with_live_address(with_whole_curl(std::env::args_os().collect()));
-    let given = with_flags_alone(with_script_verb(with_http_verb(arguments)));
+    let given = with_flags_alone(with_script_verb(with_http_verb(with_known_topic(arguments))));
     understood(&given).map_err(|(why, code)| Unusable { words: given, why, code })
 }
 
@@ -225,6 +225,18 @@ fn is_address(word: &OsString) -> bool {
     let authority = word.split(['/', '?']).next().unwrap_or_default();
     let parts = authority.rsplit_once(':').filter(|(host, _)| !host.is_empty() && !host.starts_with('-'));
     parts.is_some_and(|(_, port)| !port.is_empty() && port.chars().all(|c| c.is_ascii_digit()))
+}
+
+/// The command line, in which `help` with what the rules of the verb `explain` are called is that verb.
+fn with_known_topic(arguments: Vec<OsString>) -> Vec<OsString> {
+    match &arguments[..] {
+        [program, help, name]
+            if help == "help" && name.to_str().and_then(topics::called) == Some("explain") =>
+        {
+            vec![program.clone(), "explain".into()]
+        }
+        _ => arguments,
+    }
 }
 
 /// The command line, in which a URL without a verb is what `http` loads.

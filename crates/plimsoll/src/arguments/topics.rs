@@ -5,16 +5,52 @@ mod rendered;
 mod sections;
 
 use anyhow::Context as _;
+use workload::nearest::nearest;
 
 const PLAN: &str = include_str!("../../../../docs/plan.md");
 const SCRIPT: &str = include_str!("../../../../docs/k6.md");
 const TERMS: &str = include_str!("../../../../docs/terms.md");
+const CI: &str = include_str!("../../../../docs/ci.md");
+const WORKERS: &str = include_str!("../../../../docs/scale-out.md");
 
 /// The part of the page on plans that is about objectives.
 const OBJECTIVES: &str = "## Objectives\n";
 
 /// The names of the topics.
-pub(crate) const TOPICS: [&str; 4] = ["plan", "objectives", "script", "terms"];
+pub(crate) const TOPICS: [&str; 6] = ["plan", "objectives", "script", "terms", "ci", "workers"];
+
+/// What else one may call a topic or a verb.
+const CALLED: [(&str, &[&str]); 7] = [
+    ("script", &["k6", "scripts", "javascript", "js"]),
+    ("objectives", &["thresholds", "threshold", "slo", "slos", "objective"]),
+    ("terms", &["glossary", "vocabulary"]),
+    ("plan", &["plans", "toml"]),
+    ("ci", &["exit-codes", "codes", "verdicts"]),
+    ("workers", &["distributed", "scale-out", "--worker"]),
+    ("explain", &["rules", "rule", "findings"]),
+];
+
+/// How help works.
+const HELP: &str = "\
+# Help
+
+```
+plimsoll --help                 all verbs
+plimsoll help VERB              a verb and its options, as `plimsoll VERB --help`
+plimsoll help TOPIC             a page of the documentation
+plimsoll help TOPIC SECTION     a section of it, by its title or by a key of a plan, such as `rate`
+plimsoll explain RULE           a rule, such as L1
+```
+
+| topic | what |
+| --- | --- |
+| plan | the keys of a plan; its sections need no topic: `plimsoll help scenarios` |
+| objectives | what a run can be asked to show |
+| script | k6 scripts |
+| terms | the words of reports |
+| ci | exit codes, and what a job of CI does with them |
+| workers | a load from several machines |
+";
 
 /// The page of a topic; none of an unknown one.
 pub(crate) fn topic(name: &str) -> Option<&'static str> {
@@ -23,8 +59,15 @@ pub(crate) fn topic(name: &str) -> Option<&'static str> {
         "objectives" => objectives(),
         "script" => Some(SCRIPT),
         "terms" => Some(TERMS),
+        "ci" => Some(CI),
+        "workers" => Some(WORKERS),
         _ => None,
     }
+}
+
+/// The topic or verb that is called so.
+pub(super) fn called(name: &str) -> Option<&'static str> {
+    CALLED.iter().find(|(_, names)| names.contains(&name)).map(|(topic, _)| *topic)
 }
 
 fn objectives() -> Option<&'static str> {
@@ -33,28 +76,59 @@ fn objectives() -> Option<&'static str> {
     Some(&PLAN[from..length.map_or(PLAN.len(), |length| from + length)])
 }
 
-/// What `plimsoll help NAME SECTION` prints: a topic, or a section of one; the sections of `plan` need no topic. Else what
-/// there is help on.
+/// What `plimsoll help NAME SECTION` prints: a topic, or a section of one; sections need no topic. Else what there is help on.
 pub(super) fn help(name: &str, section: &str) -> anyhow::Result<String> {
-    let (page, asked) = match topic(name) {
-        Some(page) if section.is_empty() => return Ok(page.to_owned()),
-        Some(page) => (page, section.to_owned()),
-        None => (PLAN, format!("{name} {section}")),
-    };
-    if topic(name).is_none() && name.starts_with('p') && name[1..].parse::<f64>().is_ok() {
+    if ["-h", "--help", "help"].contains(&name) {
+        return Ok(HELP.to_owned());
+    }
+    if name.starts_with('p') && name[1..].parse::<f64>().is_ok() {
         anyhow::bail!("`{name}` is what an objective is about: `plimsoll help objectives` describes it");
     }
-    let found = sections::find(page, asked.trim()).or_else(|| sections::of_key(page, asked.trim()));
-    found.map(str::to_owned).with_context(|| {
-        let known = sections::titles(page).join(", ");
-        match topic(name) {
-            Some(_) => format!("`plimsoll help {name}` has no section `{section}`; there are: {known}"),
-            None => format!(
-                "there is no help on `{name}`: `plimsoll --help` lists the verbs; topics are {}, and sections of `plan`: {known}",
-                TOPICS.join(", ")
-            ),
+    let (topics, asked) = match topic(called(name).unwrap_or(name)) {
+        Some(page) if section.is_empty() || called(name).is_some() => return Ok(page.to_owned()),
+        Some(_) => (vec![name], section.to_owned()),
+        None => (TOPICS.to_vec(), format!("{name} {section}").trim().to_owned()),
+    };
+    let pages: Vec<&str> = topics.iter().filter_map(|name| topic(name)).collect();
+    let titled = pages.iter().find_map(|page| sections::titled(page, &asked)).map(str::to_owned);
+    let found = titled.or_else(|| pages.iter().find_map(|page| sections::of_key(page, &asked)));
+    found.with_context(|| unknown(&topics, &asked))
+}
+
+/// What there is help on, where there is none on `asked` in these topics.
+fn unknown(topics: &[&str], asked: &str) -> String {
+    let pages: Vec<&str> = topics.iter().filter_map(|name| topic(name)).collect();
+    let mut said = match topics {
+        [topic] => format!("`plimsoll help {topic}` has no section `{asked}`"),
+        _ => format!("there is no topic, section or key `{asked}`"),
+    };
+    let titles = pages.iter().flat_map(|page| sections::titles(page));
+    let names = topics.iter().copied().filter(|_| topics.len() > 1).chain(titles);
+    if let Some(near) = nearest(asked, names) {
+        said += &format!("; the nearest is `{near}`: `plimsoll help {}`", near.to_lowercase());
+    }
+    for name in topics {
+        let titles = topic(name).map(|page| sections::with_word(page, asked)).unwrap_or_default();
+        // Objectives are a section of plans.
+        if !titles.is_empty() && *name != "objectives" {
+            said += &format!("\n`plimsoll help {name}` has the word in {}", titles.join(", "));
         }
-    })
+    }
+    match topics {
+        [_] => {
+            said + &format!(
+                "\nsections are {}",
+                pages.iter().flat_map(|page| sections::titles(page)).collect::<Vec<_>>().join(", ")
+            )
+        }
+        _ => {
+            said + &format!(
+                "\n`plimsoll --help` lists the verbs; topics are {}, and sections of `plan`: {}",
+                TOPICS.join(", "),
+                sections::titles(PLAN).join(", ")
+            )
+        }
+    }
 }
 
 /// The page of a topic or a section, laid out for a terminal of this width.
@@ -84,6 +158,7 @@ mod tests {
             ("plan", "scenario", "## Scenarios"),
             ("extract", "", "## Steps"),
             ("plan", "", "# Plan files"),
+            ("exit", "codes", "## Exit codes"),
         ] {
             let page = help(name, section).unwrap_or_else(|wrong| panic!("{name} {section}: {wrong}"));
             assert!(page.starts_with(&format!("{title}\n")), "{name} {section}: {page}");
@@ -97,5 +172,35 @@ mod tests {
                 "{name} {section}"
             );
         }
+    }
+
+    #[test]
+    fn words_of_others_lead_to_the_topic() {
+        for (name, section, page) in [
+            ("k6", "", "script"),
+            ("thresholds", "", "objectives"),
+            ("codes", "", "ci"),
+            ("workers", "", "workers"),
+        ] {
+            assert_eq!(help(name, section).ok().as_deref(), topic(page), "{name}");
+        }
+        assert!(
+            help("-h", "").is_ok_and(|text| TOPICS.iter().all(|name| text.contains(&format!("| {name} |"))))
+        );
+    }
+
+    #[test]
+    fn a_word_that_is_no_title_shows_no_other_section() {
+        for (name, section, said) in [
+            ("nonsense", "", "there is no topic, section or key `nonsense`\n"),
+            ("scenarois", "", "the nearest is `Scenarios`: `plimsoll help scenarios`"),
+            ("abort", "", "`plimsoll help plan` has the word in "),
+        ] {
+            let wrong = help(name, section).expect_err("there is no such section").to_string();
+            assert!(wrong.contains(said), "{name}: {wrong}");
+        }
+        // A key of several tables: all of them.
+        let rate = help("plan", "rate").expect("a key");
+        assert!(rate.contains("## Scenarios\n") && !rate.contains("## Targets\n"), "{rate}");
     }
 }

@@ -10,7 +10,7 @@ pub(super) fn topic_page(topic: &str, markdown: &str, source: &str, manual: &str
     let name = format!("plimsoll-{topic}");
     page.control("TH", [name.as_str(), "1", "", source, manual]);
     page.control("SH", ["NAME"]);
-    page.text([roman(format!("{name} - {topic}s of Plimsoll"))]);
+    page.text([roman(format!("{name} - {topic}: a page of the documentation of Plimsoll"))]);
     blocks(markdown).iter().for_each(|block| add(&mut page, block));
     page.to_roff()
 }

@@ -75,7 +75,8 @@ fn visible_verbs() -> BTreeSet<String> {
     let verbs: BTreeSet<String> = names
         .filter_map(|name| Some(name.strip_prefix("plimsoll-")?.strip_suffix(".1")?.replace('-', " ")))
         .collect();
-    let is_topic = |verb: &&String| ["plan", "objectives", "script", "terms"].contains(&verb.as_str());
+    let is_topic =
+        |verb: &&String| ["plan", "objectives", "script", "terms", "ci", "workers"].contains(&verb.as_str());
     let has_verbs = |verb: &String| verbs.iter().any(|other| other.starts_with(&format!("{verb} ")));
     verbs.iter().filter(|verb| !has_verbs(verb) && !is_topic(verb)).cloned().collect()
 }

@@ -6,7 +6,12 @@ use crate::command::TestFolder;
 fn rules_are_listed_and_explained_by_id_and_by_title() {
     let folder = TestFolder::new("");
     let list = folder.plimsoll(&["explain"]);
-    list.exits_with(0).stdout_contains(&["L1   offered-load-not-reached", "S4   too-few-tail-samples", "M6"]);
+    list.exits_with(0).stdout_contains(&[
+        "L1   offered-load-not-reached\n     ",
+        "S4   too-few-tail-samples",
+        "M6",
+    ]);
+    assert_eq!(folder.plimsoll(&["help", "rules"]).exits_with(0).stdout, list.stdout);
     let by_id = folder.plimsoll(&["explain", "L1"]);
     by_id.exits_with(0).stdout_contains(&[
         "offered-load-not-reached",

@@ -78,6 +78,7 @@ fn bash_completes_verbs_and_options() {
     assert_eq!(complete("plimsoll run plan.toml --html no", 4), "notes.txt");
     assert_eq!(complete("plimsoll run plan.toml --loops n", 4), "n", "a number is no file");
     assert_eq!(complete("plimsoll help obj", 2), "objectives");
+    assert_eq!(complete("plimsoll explain A", 2), "A1");
 }
 
 #[test]
@@ -97,7 +98,9 @@ fn every_verb_has_a_manual_page_that_names_its_options() {
     let verbs = verbs.map(|line| line.split_whitespace().next().unwrap()).filter(|verb| *verb != "help");
     let mut expect: Vec<String> = verbs.map(|verb| format!("plimsoll-{verb}.1")).collect();
     expect.extend(["engine", "experiments", "verdicts"].map(|of| format!("plimsoll-selftest-{of}.1")));
-    expect.extend(["plan", "objectives", "script", "terms"].map(|topic| format!("plimsoll-{topic}.1")));
+    expect.extend(
+        ["plan", "objectives", "script", "terms", "ci", "workers"].map(|topic| format!("plimsoll-{topic}.1")),
+    );
     expect.push("plimsoll.1".to_owned());
     expect.sort();
     assert_eq!(names, expect);

@@ -1,7 +1,5 @@
 //! Sections of a page in Markdown.
 
-use workload::nearest::nearest;
-
 /// A heading: its level, its title, and the byte at which its line begins.
 struct Heading<'a> {
     level: usize,
@@ -28,26 +26,46 @@ pub(super) fn titles(page: &str) -> Vec<&str> {
     headings(page).into_iter().filter(|heading| heading.level == 2).map(|heading| heading.title).collect()
 }
 
-/// The section with this title, or the one whose title begins so or is similar.
-pub(super) fn find<'a>(page: &'a str, title: &str) -> Option<&'a str> {
+/// The section with this title, or the one whose title begins so.
+pub(super) fn titled<'a>(page: &'a str, title: &str) -> Option<&'a str> {
     let headings = headings(page);
     let wanted = title.to_lowercase();
     let is = |heading: &&Heading<'_>| heading.title.to_lowercase() == wanted;
     let begins = |heading: &&Heading<'_>| heading.title.to_lowercase().starts_with(&wanted);
-    let similar = nearest(title, headings.iter().map(|heading| heading.title));
-    let found = headings.iter().find(is).or_else(|| headings.iter().find(begins));
-    let found = found.or_else(|| headings.iter().find(|heading| Some(heading.title) == similar))?;
-    let end = headings.iter().find(|heading| heading.at > found.at && heading.level <= found.level);
-    Some(&page[found.at..end.map_or(page.len(), |end| end.at)])
+    let found = headings.iter().find(is).or_else(|| headings.iter().find(begins))?;
+    Some(of(page, &headings, found))
 }
 
-/// The section with a table in which a row is about this key.
-pub(super) fn of_key<'a>(page: &'a str, key: &str) -> Option<&'a str> {
-    let row = page.find(&format!("\n| `{key}`"))?;
+/// The sections with a table in which a row is about this key.
+pub(super) fn of_key(page: &str, key: &str) -> Option<String> {
     let headings = headings(page);
-    let found = headings.iter().rev().find(|heading| heading.at <= row)?;
+    let rows = page.match_indices(&format!("\n| `{key}`")).map(|(row, _)| row).collect::<Vec<_>>();
+    let mut found: Vec<_> =
+        rows.iter().filter_map(|row| headings.iter().rposition(|heading| heading.at <= *row)).collect();
+    found.dedup();
+    let sections: Vec<_> = found.iter().map(|index| of(page, &headings, &headings[*index])).collect();
+    (!sections.is_empty()).then(|| sections.concat())
+}
+
+/// The titles of the sections whose text has this word.
+pub(super) fn with_word<'a>(page: &'a str, word: &str) -> Vec<&'a str> {
+    let headings = headings(page);
+    let has_word = |heading: &&Heading<'a>| {
+        let text = of(page, &headings, heading).to_lowercase();
+        text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|part| part == word.to_lowercase())
+    };
+    headings
+        .iter()
+        .filter(|heading| heading.level == 2)
+        .filter(has_word)
+        .map(|heading| heading.title)
+        .collect()
+}
+
+/// The text of a section, with its heading and the sections below it.
+fn of<'a>(page: &'a str, headings: &[Heading<'_>], found: &Heading<'_>) -> &'a str {
     let end = headings.iter().find(|heading| heading.at > found.at && heading.level <= found.level);
-    Some(&page[found.at..end.map_or(page.len(), |end| end.at)])
+    &page[found.at..end.map_or(page.len(), |end| end.at)]
 }
 
 /// A line with its links as their texts.
