@@ -24,6 +24,17 @@ pub enum ClusterError {
     /// What was received is not a message of this protocol.
     #[error("what it sent is not understood: {0}")]
     Malformed(String),
+    /// A server of HTTP answered.
+    #[error(
+        "it is an HTTP server and not a worker: start a worker on a port of its own (`plimsoll worker --listen ADDRESS:PORT`), or correct the address"
+    )]
+    HttpServer,
+    /// A client of HTTP called a worker.
+    #[error("it is an HTTP client, and a worker serves only `plimsoll run PLAN --worker HOST:PORT`")]
+    HttpClient,
+    /// The coordinator went before the load began.
+    #[error("the run was not started")]
+    NotStarted,
     /// Nothing listens at the address of a worker.
     #[error(
         "nothing listens there: start a worker there first (`plimsoll worker --listen ADDRESS:PORT`), or correct the address"

@@ -106,6 +106,12 @@ impl FrameReader {
         if is_tls(rest) {
             return Err(ClusterError::KeysThereOnly);
         }
+        if rest.starts_with(b"HTTP") {
+            return Err(ClusterError::HttpServer);
+        }
+        if HTTP_METHODS.iter().any(|method| rest.starts_with(*method)) {
+            return Err(ClusterError::HttpClient);
+        }
         let Some((length, rest)) = rest.split_first_chunk::<4>() else { return Ok(None) };
         let length = u32::from_be_bytes(*length) as usize;
         if length == 0 || length > self.most {
@@ -134,6 +140,9 @@ impl FrameReader {
     }
 }
 
+/// What requests of HTTP begin with. As a length it is more than any frame has.
+const HTTP_METHODS: [&[u8; 4]; 7] = [b"GET ", b"HEAD", b"POST", b"PUT ", b"DELE", b"OPTI", b"PRI "];
+
 /// Whether these are the first bytes of a record of TLS with a handshake or an alert. As a length they are more than any frame has.
 fn is_tls(bytes: &[u8]) -> bool {
     matches!(bytes, [0x15 | 0x16, 0x03, ..])
@@ -142,6 +151,18 @@ fn is_tls(bytes: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn http_is_named() {
+        let taken = |bytes: &[u8]| {
+            let mut reader = FrameReader::new(MOST_OF_STRANGERS);
+            reader.push(bytes);
+            reader.take().unwrap_err()
+        };
+        assert!(matches!(taken(b"HTTP/1.1 400 Bad Request\r\n"), ClusterError::HttpServer));
+        assert!(matches!(taken(b"GET / HTTP/1.1\r\n"), ClusterError::HttpClient));
+        assert!(matches!(taken(b"XXXX"), ClusterError::Malformed(_)));
+    }
 
     fn sample() -> Vec<u8> {
         let mut bytes = Vec::new();

@@ -88,7 +88,7 @@ impl Listening {
         let link = admission::coordinator(&self.listener, prove, refused)?;
         // No one else is listened to from here on.
         drop(self.listener);
-        Session::receive(link, identity)
+        Session::receive(link, identity).map_err(before_the_load)
     }
 
     fn prove(&self, mut link: Link) -> Result<Link, ClusterError> {
@@ -155,7 +155,7 @@ impl Session {
         link.say(&ToCoordinator::Identity(identity.clone()))?;
         let assignment = match link.hear(within(PREPARATION_LIMIT))? {
             ToWorker::Assignment(assignment) => assignment,
-            ToWorker::Bye => return Err(not_started()),
+            ToWorker::Bye => return Err(ClusterError::NotStarted),
             _ => return Err(ClusterError::malformed("an assignment was expected")),
         };
         let mut wanted: Vec<String> = assignment.files.iter().map(|file| file.digest.clone()).collect();
@@ -190,7 +190,7 @@ impl Session {
                 }
                 _ => match message(&frame)? {
                     ToWorker::HandedOver => return Ok(()),
-                    ToWorker::Bye => return Err(not_started()),
+                    ToWorker::Bye => return Err(ClusterError::NotStarted),
                     _ => return Err(ClusterError::malformed("the end of the hand-over was expected")),
                 },
             }
@@ -217,16 +217,16 @@ impl Session {
     pub fn wait_to_begin(&mut self, workload_digest: &str) -> Result<Clock, ClusterError> {
         self.link.say(&ToCoordinator::Ready(workload_digest.to_owned()))?;
         loop {
-            let frame = self.link.next(within(PREPARATION_LIMIT))?;
+            let frame = self.link.next(within(PREPARATION_LIMIT)).map_err(before_the_load)?;
             if frame.kind == FrameKind::Ping {
-                answer(&mut self.link, &frame)?;
+                answer(&mut self.link, &frame).map_err(before_the_load)?;
                 continue;
             }
             match message(&frame)? {
                 ToWorker::Begin(Begin { epoch_ns, epoch_unix_ns }) => {
                     return Ok(Clock::with_epoch(epoch_ns, epoch_unix_ns.into()));
                 }
-                ToWorker::Bye | ToWorker::Abandon | ToWorker::Drain => return Err(not_started()),
+                ToWorker::Bye | ToWorker::Abandon | ToWorker::Drain => return Err(ClusterError::NotStarted),
                 _ => return Err(ClusterError::malformed("the beginning of the load was expected")),
             }
         }
@@ -286,8 +286,12 @@ impl Session {
     }
 }
 
-fn not_started() -> ClusterError {
-    ClusterError::Refused("the run was not started".to_owned())
+/// A coordinator that ends the connection before the load has not started the run.
+fn before_the_load(error: ClusterError) -> ClusterError {
+    match error {
+        ClusterError::Closed { .. } => ClusterError::NotStarted,
+        error => error,
+    }
 }
 
 fn receive_file(link: &mut Link, digest: &str, bytes: u64) -> Result<Arc<[u8]>, ClusterError> {

@@ -46,6 +46,8 @@ enum Stage {
     Before,
     /// A run is under way; the message answers the first signal.
     UnderWay(Control, &'static str),
+    /// A worker waits for a run, or offers its part of one.
+    Serving,
     /// The run is sealed, and what is left is to judge and report it.
     Sealed,
     /// Arms of an experiment are started, readied, reset or stopped. What runs is stopped before the command ends.
@@ -71,6 +73,13 @@ impl Listener {
     /// The same, where a signal ends the process with this exit code.
     pub fn ending_with(code: u8) -> CommandResult<Listener> {
         Listener::start_with(ProcessEnd::WithCode(code))
+    }
+
+    /// The same of a worker, which says what becomes of its run.
+    pub fn of_worker() -> CommandResult<Listener> {
+        let listener = Listener::start()?;
+        listener.enter(Stage::Serving);
+        Ok(listener)
     }
 
     fn start_with(ends: ProcessEnd) -> CommandResult<Listener> {
@@ -141,8 +150,15 @@ impl SignalState {
     /// The lock is held to the end, so that no run begins meanwhile.
     fn obey(&self, signal: c_int) {
         let stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Stage::Before = &*stage {
-            note("plimsoll: stopped before the load; nothing was recorded");
+        let last_words = match &*stage {
+            Stage::Before => Some("plimsoll: stopped before the load; nothing was recorded"),
+            Stage::Serving => Some(
+                "plimsoll: the worker was stopped by a signal; a run under way loses its part of the load",
+            ),
+            _ => None,
+        };
+        if let Some(words) = last_words {
+            note(words);
             return self.end(signal);
         }
         let is_first = self.count.fetch_add(1, Ordering::Relaxed) == 0;
@@ -157,7 +173,7 @@ impl SignalState {
                 note(AT_ONCE);
                 control.abandon();
             }
-            Stage::Sealed | Stage::Before => {
+            Stage::Sealed | Stage::Before | Stage::Serving => {
                 note(AT_ONCE);
                 self.end(signal);
             }

@@ -38,11 +38,37 @@ pub enum StartedBy {
 /// Wait at this address for a coordinator that knows the secret, and offer the part of its run's load that it assigns. Returns the
 /// exit code.
 pub fn serve(address: &str, secret: Secret, started_by: StartedBy, script: ServeScript) -> CommandResult<u8> {
-    let listening = Listening::bind(address, secret, VERSION);
-    let listening = listening.map_err(Failure::usage)?;
+    let mut listening = Listening::bind(address, secret.clone(), VERSION).map_err(Failure::usage)?;
     let address = listening.address().map_err(Failure::own)?;
     screen::write(TerminalText::default().line(format_args!("{LISTENING}{address}")))
         .map_err(Failure::own)?;
+    let say = |what: &dyn Display| {
+        if started_by == StartedBy::User {
+            screen::note(format_args!("worker {address}: {what}"));
+        }
+    };
+    loop {
+        match serve_one(listening, address, script, &say) {
+            Ok(()) => return Ok(0),
+            Err(failure) if started_by == StartedBy::User && is_of_run_not_started(&failure) => {
+                say(&"the run was not started; waiting for the next one");
+            }
+            Err(failure) if started_by == StartedBy::Coordinator && is_known_there(&failure) => {
+                return Ok(failure.exit_code());
+            }
+            Err(failure) => return Err(failure),
+        }
+        listening = Listening::bind(&address.to_string(), secret.clone(), VERSION).map_err(Failure::usage)?;
+    }
+}
+
+/// Wait for one coordinator, and offer its part of the load.
+fn serve_one(
+    listening: Listening,
+    address: SocketAddr,
+    script: ServeScript,
+    say: &dyn Fn(&dyn Display),
+) -> CommandResult<()> {
     let refused = |from, error: &ClusterError| {
         // A probe of the port says nothing and goes.
         if matches!(error, ClusterError::Closed { in_mid_message: false }) {
@@ -50,24 +76,19 @@ pub fn serve(address: &str, secret: Secret, started_by: StartedBy, script: Serve
         }
         screen::note(format_args!("worker {address}: {from} is refused: {error}"));
     };
-    let say = |what: &dyn Display| {
-        if started_by == StartedBy::User {
-            screen::note(format_args!("worker {address}: {what}"));
-        }
-    };
-    let end = listening.accept(&identity(), refused).map_err(gone).and_then(|session| {
-        let from = session.coordinator().map(|from| format!(" from {from}")).unwrap_or_default();
-        let (number, loops) = (session.assignment.worker + 1, session.assignment.loops);
-        let loops = if loops == 1 { "1 loop".to_owned() } else { format!("{loops} loops") };
-        say(&format_args!("connected{from}: it is worker {number} of the run, with {loops}"));
-        offer(session, script, &say)
-    });
-    match end {
-        Ok(()) => Ok(0),
-        Err(failure) if started_by == StartedBy::Coordinator && is_known_there(&failure) => {
-            Ok(failure.exit_code())
-        }
-        Err(failure) => Err(failure),
+    let session = listening.accept(&identity(), refused).map_err(gone)?;
+    let from = session.coordinator().map(|from| format!(" from {from}")).unwrap_or_default();
+    let (number, loops) = (session.assignment.worker + 1, session.assignment.loops);
+    let loops = if loops == 1 { "1 loop".to_owned() } else { format!("{loops} loops") };
+    say(&format_args!("connected{from}: it is worker {number} of the run, with {loops}"));
+    offer(session, script, say)
+}
+
+/// Whether the coordinator went before the load, since another worker was missing or the target was not ready.
+fn is_of_run_not_started(failure: &Failure) -> bool {
+    match failure {
+        Failure::Own(error) => matches!(error.downcast_ref(), Some(ClusterError::NotStarted)),
+        _ => false,
     }
 }
 

@@ -107,6 +107,7 @@ impl ConnectedWorkers {
                 (addresses, Secret::Token(token), Some(local))
             }
             WorkerPlaces::At { workers, keys, token_file } => {
+                require_different(workers)?;
                 let secret = secret(keys.as_deref(), token_file.as_deref())?;
                 let address = |worker: &ListedWorker| WorkerAddress {
                     address: worker.address.clone(),
@@ -118,7 +119,12 @@ impl ConnectedWorkers {
         let limits = Limits { connect: asked.patience, ready: asked.patience, silence: SILENCE };
         let own =
             Coordinator { boot: observe::boot_id(), version: VERSION.to_owned(), pause: wait_for_absent };
-        let fleet = Fleet::gather(&addresses, &secret, &own, limits).map_err(Failure::usage)?;
+        let fleet = Fleet::gather(&addresses, &secret, &own, limits).map_err(|error| {
+            if local.is_none() && addresses.len() > 1 {
+                note("the other workers wait for the next attempt: mend this one, and repeat the command");
+            }
+            Failure::usage(error)
+        })?;
         Ok(ConnectedWorkers { fleet, hand_over, setup_data: None, outcome_reader: None, local })
     }
 
@@ -182,6 +188,21 @@ impl ReadyWorkers {
         };
         self.fleet.facts().into_iter().map(described).collect()
     }
+}
+
+/// A worker serves one connection.
+fn require_different(workers: &[ListedWorker]) -> CommandResult<()> {
+    let again = workers
+        .iter()
+        .enumerate()
+        .find(|(index, worker)| workers[..*index].iter().any(|before| before.address == worker.address));
+    again.map_or(Ok(()), |(_, worker)| {
+        Err(Failure::usage(anyhow!(
+            "`--worker {0}` is given twice: start a second worker at another port, or let this one offer twice as much with \
+             `--worker {0},weight=2`",
+            worker.address
+        )))
+    })
 }
 
 /// Wait before the next attempt to connect, and say so once it takes long.

@@ -87,7 +87,10 @@ fn read_json(item: &Item<'_>) -> Option<(String, serde_json::Value)> {
     item.issues.check(&item.key_span, check_json_path(&item.key))?;
     for (text, span) in item.texts() {
         if Template::parse(text).is_ok_and(|template| template.as_literal().is_none()) {
-            item.issues.add(&span, "expected values are literal; `${…}` is not filled in here");
+            item.issues.add(
+                &span,
+                "expected values are literal; `${…}` is not filled in here, but in `body_contains`",
+            );
         }
     }
     Some((item.key.clone(), item.json()))

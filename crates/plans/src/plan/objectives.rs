@@ -210,7 +210,7 @@ pub(super) struct UnknownName {
 fn all_of<'a>(known: impl Iterator<Item = &'a str>) -> String {
     let known: Vec<String> = known.map(|known| format!("`{known}`")).collect();
     match &known[..] {
-        [] => "there is none".to_owned(),
+        [] => "the plan has none yet".to_owned(),
         [only] => format!("there is only {only}"),
         all => format!("there are {}", all.join(", ")),
     }

@@ -85,7 +85,9 @@ fn require_port(address: &str) -> anyhow::Result<()> {
         let is_host = !host.is_empty() && (!host.contains(':') || host.ends_with(']'));
         port.parse::<u16>().ok().filter(|_| is_host)
     });
+    let is_port = !address.is_empty() && address.bytes().all(|byte| byte.is_ascii_digit());
     let example = match address.contains(':') {
+        _ if is_port => format!("127.0.0.1:{address}"),
         false if !address.is_empty() => format!("{address}:7400"),
         _ => "127.0.0.1:7400".to_owned(),
     };
@@ -143,6 +145,7 @@ mod tests {
         }
         let no_port = |address: &str| asked_worker(address).unwrap_err().to_string();
         assert_eq!(no_port("10.0.0.7"), "`10.0.0.7` is not HOST:PORT, such as `10.0.0.7:7400`");
+        assert_eq!(no_port("9310"), "`9310` is not HOST:PORT, such as `127.0.0.1:9310`");
         for wrong in ["a:", ":7400", "::1", "a:99999", "", ",weight=2"] {
             assert!(no_port(wrong).ends_with("such as `127.0.0.1:7400`"), "{wrong}");
         }

@@ -93,4 +93,5 @@ mod workers;
 mod workers_faults;
 mod workers_fleet;
 mod workers_gathered;
+mod workers_mistakes;
 mod workers_scale;
