@@ -262,6 +262,12 @@ impl Context<'_> {
         self.met_names.endpoint(self.directory, self.at.scenario, name)
     }
 
+    /// The endpoint of requests to a URL that have no other name. Where URLs that differ in one part are many, the further
+    /// ones share an endpoint that is named after their pattern.
+    pub fn url_endpoint(&mut self, url: &str) -> EndpointIndex {
+        self.met_names.url(self.directory, self.at.scenario, url)
+    }
+
     /// The origin of a URL such as `https://example.com:8443`: with the settings of the plan's target that has this
     /// URL, else with default settings. A name that was not met before is looked up when the first request needs its
     /// address.

@@ -33,6 +33,7 @@ pub mod tick;
 pub mod tick_channel;
 pub mod time;
 pub mod unknown;
+pub mod url_pattern;
 pub mod visible;
 pub mod windows;
 pub mod worker_load;

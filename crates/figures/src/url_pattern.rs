@@ -3,16 +3,12 @@
 use std::collections::BTreeMap;
 
 use evidence::Name;
+use evidence::url_pattern::{TOLD_APART, patterns_of};
 
 use crate::ended::EndedCounts;
 use crate::figures::Figures;
 use crate::row::Row;
 use crate::row_key::RowKey;
-
-/// So many URLs of one pattern are listed one by one.
-const LISTED_URLS: usize = 20;
-/// In place of the part in which they differ.
-const ANY: &str = "{…}";
 
 /// URLs of one phase and scenario that differ in one part.
 #[derive(Debug, Default)]
@@ -23,6 +19,17 @@ pub struct UrlPattern {
     pub ended: EndedCounts,
     /// The keys of its rows.
     pub of: Vec<RowKey>,
+}
+
+impl UrlPattern {
+    /// In how many URLs it was met, in words.
+    pub fn urls(&self) -> String {
+        let own = self.of.iter().filter(|key| key.endpoint == self.row.key.endpoint).count();
+        match self.of.len() - own {
+            told_apart if own > 0 => format!("{told_apart}+ URLs"),
+            all => format!("{all} URLs"),
+        }
+    }
 }
 
 impl Figures {
@@ -39,7 +46,7 @@ impl Figures {
         let mut patterns = Vec::new();
         while let Some(pattern) = most_frequent(&rows) {
             let (of_pattern, others): (Vec<&Row>, Vec<&Row>) =
-                rows.into_iter().partition(|row| patterns_with(&row.key.endpoint).any(|one| one == pattern));
+                rows.into_iter().partition(|row| patterns_of(&row.key.endpoint).contains(&pattern));
             let mut all = UrlPattern::default();
             for row in of_pattern {
                 all.row.key = row.key.with_endpoint(&pattern);
@@ -57,38 +64,15 @@ impl Figures {
 /// The pattern that most of them have; none where tables can list each of its URLs.
 fn most_frequent(rows: &[&Row]) -> Option<String> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    for pattern in rows.iter().flat_map(|row| patterns_with(&row.key.endpoint)) {
-        *counts.entry(pattern).or_default() += 1;
+    for row in rows {
+        for pattern in patterns_of(&row.key.endpoint) {
+            // A row of its own has the URLs past those that the run told apart.
+            let urls = if *pattern == *row.key.endpoint { TOLD_APART } else { 1 };
+            *counts.entry(pattern).or_default() += urls;
+        }
     }
     let (pattern, count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
-    (count > LISTED_URLS).then_some(pattern)
-}
-
-/// A URL with any one of the parts of its path and query left open, and with all that contain a digit.
-fn patterns_with(url: &str) -> impl Iterator<Item = String> {
-    let path = url.find("://").map_or(0, |at| at + "://".len());
-    let path = url[path..].find(['/', '?']).map_or(url.len(), |at| path + at);
-    let (origin, path) = url.split_at(path);
-    let parts: Vec<&str> = path.split_inclusive(['/', '?', '&', '=']).collect();
-    let open = move |is_open: &dyn Fn(usize, &str) -> bool| -> String {
-        let part = |(at, part): (usize, &&str)| {
-            let value = part.trim_end_matches(['/', '?', '&', '=']);
-            match is_open(at, value) && !value.is_empty() {
-                true => format!("{ANY}{}", &part[value.len()..]),
-                false => (*part).to_owned(),
-            }
-        };
-        let parts: String = parts.iter().enumerate().map(part).collect();
-        format!("{origin}{parts}")
-    };
-    let count = path.split_inclusive(['/', '?', '&', '=']).count();
-    let with_digit = open(&|_, value| value.contains(|c: char| c.is_ascii_digit()));
-    let one: Vec<String> = (0..count).map(|open_at| open(&|at, _| at == open_at)).collect();
-    let is_open = |pattern: &String| pattern.contains(ANY);
-    let mut all: Vec<String> = one.into_iter().chain([with_digit]).filter(is_open).collect();
-    all.sort();
-    all.dedup();
-    all.into_iter()
+    (count > TOLD_APART).then_some(pattern)
 }
 
 #[cfg(test)]
@@ -120,6 +104,17 @@ mod tests {
                 ("http://a:80/items/{…}/price".to_owned(), 25, 25)
             ]
         );
+    }
+
+    #[test]
+    fn a_row_of_the_pattern_has_the_urls_that_were_not_told_apart() {
+        let urls = ["http://a/items/1", "http://a/items/{…}", "http://a/items/2", "http://a/all"];
+        let figures =
+            Figures { rows: urls.iter().map(|url| row("run", url)).collect(), ..Figures::default() };
+        let [pattern] = &figures.url_patterns()[..] else { panic!("not one pattern") };
+        assert_eq!(&*pattern.row.key.endpoint, "http://a/items/{…}");
+        assert_eq!((pattern.row.begun(), pattern.urls()), (3, "2+ URLs".to_owned()));
+        assert_eq!(patterns(["http://a/items/{…}".to_owned()].into_iter()), []);
     }
 
     #[test]

@@ -317,7 +317,8 @@ impl Summary {
     /// Show these percentiles in the tables of endpoints, in place of the usual ones.
     #[must_use]
     pub fn with_percentiles(mut self, percentiles: Percentiles) -> Summary {
-        for row in self.rows.iter_mut().chain(&mut self.totals) {
+        let patterns = self.patterns.iter_mut().map(|pattern| &mut pattern.row);
+        for row in self.rows.iter_mut().chain(&mut self.totals).chain(patterns) {
             row.percentiles = row.at(&percentiles).collect();
         }
         self.percentiles = percentiles;

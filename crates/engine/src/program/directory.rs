@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use evidence::Name;
+use evidence::url_pattern::{TOLD_APART, patterns_of};
 use workload::message::Method;
 use workload::model::{GrpcOrigin, HttpOrigin, Target, Workload};
 use workload::{Reuse, Scheme, TlsFiles};
@@ -22,6 +23,8 @@ use crate::index::{CheckNameIndex, EndpointIndex, OriginIndex, ScenarioIndex};
 
 /// The most endpoints with a name of their own, unless the plan itself has more.
 const MAX_NAMES: usize = 256;
+/// From so many endpoints on, URLs of one pattern share an endpoint once more than [`TOLD_APART`] have one each.
+const NAMES_BEFORE_PATTERNS: usize = MAX_NAMES / 2;
 /// The most origins that are met while running.
 pub(super) const MAX_ORIGINS: usize = 4_096;
 /// The name of the endpoints that all further names of a scenario are counted for.
@@ -99,6 +102,8 @@ struct Growth {
     checks: usize,
     /// Hashes of folded names: only how many there are is needed.
     folded: HashSet<u64>,
+    /// How many URLs of each pattern, by its hash, have an endpoint of their own.
+    patterns: HashMap<u64, usize>,
 }
 
 impl Directory {
@@ -108,8 +113,13 @@ impl Directory {
         workload: &Workload,
         tls: BTreeMap<String, Arc<ClientConfig>>,
     ) -> Directory {
-        let growth =
-            Growth { origins: origins.len(), endpoints: endpoints.len(), checks: 0, folded: HashSet::new() };
+        let growth = Growth {
+            origins: origins.len(),
+            endpoints: endpoints.len(),
+            checks: 0,
+            folded: HashSet::new(),
+            patterns: HashMap::new(),
+        };
         let most_origins = origins.len() + workload.targets.len() + MAX_ORIGINS;
         // Beside the scenarios' own there are the steps of the run's setup.
         let most_endpoints = endpoints.len().max(MAX_NAMES) + workload.scenarios.len() + 1;
@@ -291,6 +301,25 @@ impl Directory {
         known(OTHERS).unwrap_or_else(|| add(&mut growth, OTHERS))
     }
 
+    /// The endpoint of requests to a URL that have no other name: its own, or its pattern's where URLs of it have taken
+    /// many endpoints.
+    fn meet_url(&self, scenario: ScenarioIndex, url: &str) -> EndpointIndex {
+        if let Some(known) = self.known_endpoint(scenario, url) {
+            return known;
+        }
+        let patterns = patterns_of(url);
+        if let Some(known) = self.of_pattern(scenario, &patterns) {
+            return known;
+        }
+        let name = self.growth().name_of(scenario, url, &patterns);
+        self.meet_endpoint(scenario, name)
+    }
+
+    /// The endpoint that is named after one of these patterns, if there is one. Takes no lock.
+    fn of_pattern(&self, scenario: ScenarioIndex, patterns: &[String]) -> Option<EndpointIndex> {
+        patterns.iter().find_map(|pattern| self.known_endpoint(scenario, pattern))
+    }
+
     /// The name of a check of iterations.
     pub(crate) fn check(&self, index: CheckNameIndex) -> &Name {
         self.checks.get(index.0)
@@ -315,9 +344,9 @@ impl Directory {
         })
     }
 
-    /// The endpoint that requests of this name in a scenario are counted for.
+    /// The endpoint that requests of this name, or to this URL, in a scenario are counted for.
     pub(crate) fn endpoint_for(&self, scenario: ScenarioIndex, name: &str) -> EndpointIndex {
-        self.known_endpoint(scenario, name).unwrap_or_else(|| self.meet_endpoint(scenario, name))
+        self.meet_url(scenario, name)
     }
 
     /// The check that results of checks of this name are counted for.
@@ -342,6 +371,24 @@ impl Directory {
         let folded = &mut self.growth().folded;
         let space = MAX_FOLDED.saturating_sub(folded.len());
         folded.extend(fingerprints.iter().take(space));
+    }
+}
+
+impl Growth {
+    /// What a URL without an endpoint is to be called: itself, or the most frequent of its patterns.
+    fn name_of<'a>(&mut self, scenario: ScenarioIndex, url: &'a str, patterns: &'a [String]) -> &'a str {
+        let of = |pattern: &String| fingerprint((scenario.0, pattern));
+        if self.endpoints >= NAMES_BEFORE_PATTERNS {
+            let urls = |pattern: &&String| self.patterns.get(&of(pattern)).copied().unwrap_or(0);
+            let most = patterns.iter().max_by_key(urls);
+            if let Some(pattern) = most.filter(|pattern| urls(pattern) > TOLD_APART) {
+                return pattern;
+            }
+        }
+        if self.endpoints < MAX_NAMES {
+            patterns.iter().for_each(|pattern| *self.patterns.entry(of(pattern)).or_default() += 1);
+        }
+        url
     }
 }
 
@@ -393,6 +440,25 @@ impl MetNames {
         // So many were met that no further one is given an endpoint or counted.
         let known = |name: &str| directory.known_endpoint(scenario, name);
         known(name).or_else(|| known(OTHERS)).unwrap_or_else(|| directory.meet_endpoint(scenario, name))
+    }
+
+    /// The endpoint of a URL in a scenario; see [`Directory::meet_url`].
+    pub(crate) fn url(&mut self, directory: &Directory, scenario: ScenarioIndex, url: &str) -> EndpointIndex {
+        // A name that a script gives may be the same text.
+        let fingerprint = fingerprint((scenario.0, url, "URL"));
+        if let Some(known) = self.endpoints.get(&fingerprint) {
+            return *known;
+        }
+        if self.endpoints.len() < MAX_NAMES + MAX_FOLDED {
+            let met = directory.meet_url(scenario, url);
+            self.endpoints.insert(fingerprint, met);
+            return met;
+        }
+        let of_pattern = || directory.of_pattern(scenario, &patterns_of(url));
+        directory
+            .known_endpoint(scenario, url)
+            .or_else(of_pattern)
+            .unwrap_or_else(|| self.endpoint(directory, scenario, url))
     }
 
     /// The check of this name, which is added to the directory if it is new.
@@ -463,94 +529,4 @@ impl<T> Table<T> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use workload::model::{Arrivals, Executor, Flow, Scenario};
-
-    use super::*;
-
-    /// A directory with space for the folded names of one scenario and of the setup, which comes after it.
-    fn directory() -> Directory {
-        let scenario = Scenario {
-            name: "s".to_owned(),
-            executor: Executor::ConstantVus { vus: 1, duration: Duration::ZERO },
-            start: Duration::ZERO,
-            preallocated_vus: 0,
-            max_vus: 1,
-            arrivals: Arrivals::Even,
-            graceful_stop: Duration::ZERO,
-            tags: BTreeMap::new(),
-            setup: Vec::new(),
-            flow: Flow::Sequence(Vec::new()),
-        };
-        let workload = Workload { scenarios: vec![scenario], ..Workload::named("") };
-        Directory::new(Vec::new(), Vec::new(), &workload, BTreeMap::new())
-    }
-
-    #[test]
-    fn names_past_the_limit_are_one_endpoint_in_each_scenario_and_are_counted_once() {
-        let (directory, mut first, mut second) = (directory(), MetNames::default(), MetNames::default());
-        let all: Vec<EndpointIndex> =
-            (0..300).map(|n| first.endpoint(&directory, ScenarioIndex(0), &format!("/{n}"))).collect();
-        for n in (0..300).rev() {
-            assert_eq!(second.endpoint(&directory, ScenarioIndex(0), &format!("/{n}")), all[n]);
-        }
-        let name = |index: EndpointIndex| directory.endpoint(index).name.to_string();
-        assert_eq!((name(all[0]), name(all[255])), ("/0".to_owned(), "/255".to_owned()));
-        assert!(all[256..].iter().all(|index| name(*index) == OTHERS && *index == all[256]));
-        assert_eq!(directory.folded_endpoints(), 44);
-        let elsewhere = first.endpoint(&directory, ScenarioIndex(1), "/0");
-        assert_eq!(directory.endpoint(elsewhere).scenario, ScenarioIndex(1));
-        assert_eq!((name(elsewhere), directory.folded_endpoints()), (OTHERS.to_owned(), 45));
-    }
-
-    #[test]
-    fn names_past_what_a_loop_remembers_take_no_lock() {
-        let (directory, mut met) = (directory(), MetNames::default());
-        let mut meet = |name: usize| {
-            let name = format!("/{name}");
-            (met.endpoint(&directory, ScenarioIndex(0), &name), met.check(&directory, &name))
-        };
-        let others = (0..MAX_NAMES + MAX_FOLDED).map(&mut meet).last().unwrap();
-        let (sender, receiver) = std::sync::mpsc::channel();
-        std::thread::scope(|scope| {
-            let growing = directory.growth();
-            scope.spawn(move || sender.send(meet(MAX_NAMES + MAX_FOLDED)));
-            let met = receiver.recv_timeout(Duration::from_secs(20));
-            drop(growing);
-            assert_eq!(met, Ok(others));
-        });
-    }
-
-    #[test]
-    fn loops_that_meet_names_at_once_agree_on_their_indexes() {
-        let directory = directory();
-        let meet = || {
-            let mut met = MetNames::default();
-            (0..400).map(|n| met.endpoint(&directory, ScenarioIndex(n % 2), &format!("{n}")).0).collect()
-        };
-        let all: Vec<Vec<usize>> = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..4).map(|_| scope.spawn(meet)).collect();
-            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-        });
-        assert!(all.iter().all(|one| *one == all[0]));
-        assert_eq!(directory.endpoints.iter().count(), MAX_NAMES + 2);
-    }
-
-    #[test]
-    fn an_origin_has_one_index_however_it_is_written_and_there_is_a_limit() {
-        let (directory, mut met) = (directory(), MetNames::default());
-        let mut origin =
-            |url: &str| met.origin(&directory, OriginName { url, kind: OriginKind::Http, tls: None });
-        let first = origin("http://127.0.0.1").unwrap();
-        assert_eq!(origin("http://127.0.0.1:80/"), Ok(first));
-        assert_ne!(origin("https://127.0.0.1:80"), Ok(first));
-        assert!(matches!(origin("ftp://127.0.0.1"), Err(UnusableOrigin::Malformed(_))));
-        let too_many =
-            (1..5_000).find_map(|port| origin(&format!("http://127.0.0.1:{}", 1_000 + port)).err());
-        let too_many = too_many.unwrap().to_string();
-        assert!(too_many.contains("more than 4096 servers"), "{too_many}");
-        assert_eq!((directory.origins.iter().count(), directory.refused_origins()), (MAX_ORIGINS, 1));
-    }
-}
+mod tests;

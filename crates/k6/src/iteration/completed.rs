@@ -115,7 +115,7 @@ fn submit(vu: &Vu, name: OperationName, context: &mut Context<'_>) {
         Ok(origin) => {
             let endpoint = match &operation.request.name {
                 Some(name) => context.endpoint(shortened(name)),
-                None => url.endpoint_by(|url| context.endpoint(shortened(url))),
+                None => url.endpoint_by(|url| context.url_endpoint(shortened(url))),
             };
             let draft = context.request(name);
             (draft.origin, draft.endpoint) = (origin, endpoint);

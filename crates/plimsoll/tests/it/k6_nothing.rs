@@ -152,6 +152,29 @@ fn a_threshold_that_selects_nothing_is_invalid_and_met_where_the_codes_are_those
 }
 
 #[test]
+fn all_requests_of_many_urls_that_differ_in_one_part_are_in_one_row_and_one_chart() {
+    let target = testbed::http(testbed::Behaviour::ok()).unwrap();
+    let script = "import http from 'k6/http';
+        export const options = { iterations: 400, thresholds: { 'http_req_duration{name:own/7}': ['p(95)<60000'] } };
+        export default function () {
+            http.get(`${__ENV.BASE}/items/${__ITER}`);
+            http.get(`${__ENV.BASE}/users/${__ITER}/orders`);
+            http.get(`${__ENV.BASE}/own/${__ITER}`, { tags: { name: `own/${__ITER % 10}` } });
+        }";
+    let (folder, ran) = run_at(&format!("http://{}", target.addr()), script, &["--html", "run.html"]);
+    ran.stdout_contains(&["/items/{…} (", "/users/{…}/orders (", "own/7", "n = 40"]);
+    assert!(!ran.stdout.contains("all other names"), "{}", ran.stdout);
+    let requests = |begin: &str| {
+        let row = ran.stdout.lines().find(|line| line.starts_with(begin)).unwrap();
+        row.split_whitespace().find_map(|word| word.parse::<u64>().ok())
+    };
+    assert_eq!((requests("/items/{…} ("), requests("/users/{…}/orders (")), (Some(400), Some(400)));
+    let page = std::fs::read_to_string(folder.path("run.html")).unwrap();
+    assert!(page.contains("<figcaption><b>/items/{…}"), "a chart of all");
+    assert!(!page.contains("<figcaption><b>/items/1"), "no chart of one");
+}
+
+#[test]
 fn urls_that_differ_in_one_part_are_one_row_of_tables_and_each_its_own_endpoint() {
     let target = testbed::http(testbed::Behaviour::ok()).unwrap();
     let script = "import http from 'k6/http';

@@ -42,18 +42,20 @@ pub(super) fn of(tally: &RunTally, workload: &Workload, phases: &[PhaseCoverage]
     let mut by_phase: BTreeMap<(usize, Name), Vec<DistributionCurve>> = BTreeMap::new();
     // In the same order as the timelines, so that an endpoint keeps its colour from plot to plot.
     for endpoint in timeline::busiest(tally, workload) {
-        let in_phases = tally.endpoints.iter().filter(|(key, counts)| {
-            key.scenario == endpoint.scenario
-                && key.endpoint == endpoint.endpoint
-                && counts.outcomes.completed() > 0
+        let its = tally.endpoints.iter().filter(|(key, counts)| {
+            endpoint.has(&key.scenario, &key.endpoint) && counts.outcomes.completed() > 0
         });
-        for (key, counts) in in_phases {
-            let failed = counts.infinitely_slow();
-            let position = key.position(workload);
-            by_phase.entry((position.phase, key.phase.clone())).or_default().push(DistributionCurve {
+        let mut in_phases: BTreeMap<(usize, &Name), (Histogram, u64)> = BTreeMap::new();
+        for (key, counts) in its {
+            let (times, failed) = in_phases.entry((key.position(workload).phase, &key.phase)).or_default();
+            times.merge(&counts.response);
+            *failed += counts.infinitely_slow();
+        }
+        for ((position, phase), (times, failed)) in in_phases {
+            by_phase.entry((position, phase.clone())).or_default().push(DistributionCurve {
                 label: endpoint.label.clone(),
-                points: points(&counts.response, failed),
-                ok: counts.response.count(),
+                points: points(&times, failed),
+                ok: times.count(),
                 failed,
             });
         }

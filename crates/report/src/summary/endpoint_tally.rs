@@ -43,6 +43,16 @@ pub(super) struct TotalTally {
     pub ended: EndedCounts,
 }
 
+/// URLs of one phase and scenario that differ in one part.
+#[derive(Debug)]
+pub(super) struct PatternTally {
+    pub all: TotalTally,
+    /// How many URLs, in words.
+    pub urls: String,
+    /// The keys of its endpoints.
+    pub of: Vec<RowKey>,
+}
+
 impl EndpointTally {
     /// What `row` counted in a run whose source records outcomes, or does not.
     fn of(row: &Row, has_outcomes: bool) -> EndpointTally {
@@ -125,12 +135,13 @@ pub(super) fn totals(figures: &Figures) -> Vec<TotalTally> {
     figures.phase_totals().into_iter().map(total).collect()
 }
 
-/// URLs that differ in one part, with the keys of each.
-pub(super) fn patterns(figures: &Figures) -> Vec<(TotalTally, Vec<RowKey>)> {
+/// URLs that differ in one part.
+pub(super) fn patterns(figures: &Figures) -> Vec<PatternTally> {
     let has_outcomes = !figures.missing.contains(&Missing::Outcomes);
-    let pattern = |UrlPattern { row, ended, of }: UrlPattern| {
-        let counts = EndpointTally::of(&row, has_outcomes);
-        (TotalTally { key: row.key, counts, ended }, of)
+    let pattern = |pattern: UrlPattern| {
+        let (urls, counts) = (pattern.urls(), EndpointTally::of(&pattern.row, has_outcomes));
+        let UrlPattern { row, ended, of } = pattern;
+        PatternTally { all: TotalTally { key: row.key, counts, ended }, urls, of }
     };
     figures.url_patterns().into_iter().map(pattern).collect()
 }

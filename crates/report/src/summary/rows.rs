@@ -8,7 +8,7 @@ use serde::Serialize;
 use workload::Workload;
 
 use super::counts::Outcomes;
-use super::endpoint_tally::{EndpointTally, TotalTally};
+use super::endpoint_tally::{EndpointTally, PatternTally, TotalTally};
 use super::failures::{FailedRequests, FailureKind};
 use super::phases::RequestPhase;
 use super::streams::Streams;
@@ -204,9 +204,8 @@ impl UrlPattern {
 
 /// Many URLs that differ in one part, as one row.
 pub(super) fn patterns(tally: &RunTally) -> Vec<UrlPattern> {
-    let pattern = |(total, of): &(TotalTally, Vec<RowKey>)| {
-        let label = tally.labels.without_origin(&total.key.endpoint);
-        let label = format!("{label} ({} URLs)", of.len());
+    let pattern = |PatternTally { all: total, urls, of }: &PatternTally| {
+        let label = format!("{} ({urls})", tally.labels.without_origin(&total.key.endpoint));
         let row = Row { label, ..Row::of(tally, &total.key, &total.counts, &total.ended) };
         UrlPattern { row, urls: of.iter().map(|key| key.endpoint.to_string()).collect() }
     };

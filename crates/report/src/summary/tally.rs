@@ -10,7 +10,7 @@ use workload::Workload;
 use super::bins::Bins;
 use super::cost::AnswersBySecond;
 use super::counts::{Check, Outcomes};
-use super::endpoint_tally::{self, EndpointTally, TotalTally};
+use super::endpoint_tally::{self, EndpointTally, PatternTally, TotalTally};
 use super::in_window::InWindow;
 use super::labels::Labels;
 use super::{Connections, Generator, Times};
@@ -21,8 +21,8 @@ pub(super) struct RunTally {
     pub endpoints: BTreeMap<RowKey, EndpointTally>,
     /// All requests of each phase, in the order of the phases.
     pub totals: Vec<TotalTally>,
-    /// URLs that differ in one part, with the keys of each.
-    pub patterns: Vec<(TotalTally, Vec<RowKey>)>,
+    /// URLs that differ in one part.
+    pub patterns: Vec<PatternTally>,
     /// By the phase in which requests ended, not the one in which they were due.
     pub in_window: InWindow,
     pub bins: Bins,

@@ -1,7 +1,7 @@
 //! The run over time. Seconds are joined into bins by merging their histograms and adding their counts; percentiles are
 //! never averaged.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::key::Name;
 use evidence::run::ReadError;
@@ -12,6 +12,7 @@ use workload::{Measure, Objective, Workload};
 use super::binned::{Aggregation, BinnedSeries, Binning};
 use super::bins::Bins;
 use super::counts::Outcomes;
+use super::endpoint_tally::PatternTally;
 use super::header::PhaseCoverage;
 use super::ms;
 use super::tally::{RunTally, known_outcome};
@@ -103,7 +104,7 @@ pub(super) fn of(
     let last = last_of_load(phases).unwrap_or(u32::MAX);
     let grid = bins.grid;
     let busiest = busiest(tally, workload);
-    let left_out = completed_by_endpoint(tally).len() - busiest.len();
+    let left_out = completed_by_line(tally).len() - busiest.len();
     let mean = Binning { grid, aggregation: Aggregation::Mean };
     let max = Binning { grid, aggregation: Aggregation::Max };
     Ok(Timeline {
@@ -129,37 +130,56 @@ pub(super) fn of(
     })
 }
 
-/// An endpoint by scenario and step, with its label in plots.
+/// An endpoint by scenario and step, or URLs of a scenario that differ in one part, with the label in plots.
 pub(super) struct LabelledEndpoint {
-    pub scenario: Name,
-    pub endpoint: Name,
+    scenario: Name,
+    endpoints: BTreeSet<Name>,
     pub label: String,
 }
 
-/// How many requests of each endpoint, by scenario and step, ended.
-fn completed_by_endpoint(tally: &RunTally) -> BTreeMap<(Name, Name), u64> {
-    let mut completed = BTreeMap::new();
+impl LabelledEndpoint {
+    /// Whether it counts what has this scenario and endpoint.
+    pub(super) fn has(&self, scenario: &Name, endpoint: &Name) -> bool {
+        self.scenario == *scenario && self.endpoints.contains(endpoint)
+    }
+}
+
+/// The endpoints of one line, and how many of their requests ended.
+#[derive(Default)]
+struct CompletedRequests {
+    endpoints: BTreeSet<Name>,
+    requests: u64,
+}
+
+/// How many requests ended, by scenario and by step or pattern of URLs.
+fn completed_by_line(tally: &RunTally) -> BTreeMap<(Name, Name), CompletedRequests> {
+    let mut patterns: BTreeMap<(&Name, &Name), &Name> = BTreeMap::new();
+    for PatternTally { all, of, .. } in &tally.patterns {
+        patterns.extend(of.iter().map(|key| ((&key.scenario, &key.endpoint), &all.key.endpoint)));
+    }
+    let mut completed: BTreeMap<(Name, Name), CompletedRequests> = BTreeMap::new();
     for (key, counts) in tally.endpoints.iter().filter(|(_, counts)| counts.has_responses()) {
-        *completed.entry((key.scenario.clone(), key.endpoint.clone())).or_default() +=
-            counts.outcomes.completed();
+        let line = patterns.get(&(&key.scenario, &key.endpoint)).copied().unwrap_or(&key.endpoint);
+        let line = completed.entry((key.scenario.clone(), line.clone())).or_default();
+        line.endpoints.insert(key.endpoint.clone());
+        line.requests += counts.outcomes.completed();
     }
     completed
 }
 
 /// The endpoints with the most requests, in the order of the plan: while a run goes on, it stays.
 pub(super) fn busiest(tally: &RunTally, workload: &Workload) -> Vec<LabelledEndpoint> {
-    let all = completed_by_endpoint(tally);
-    let mut sorted: Vec<_> = all.iter().collect();
-    sorted.sort_by_key(|(name, completed)| (std::cmp::Reverse(**completed), (*name).clone()));
+    let mut sorted: Vec<_> = completed_by_line(tally).into_iter().collect();
+    sorted.sort_by_key(|(name, completed)| (std::cmp::Reverse(completed.requests), name.clone()));
     sorted.truncate(MAX_ENDPOINTS);
     sorted.sort_by_key(|((scenario, endpoint), _)| {
         let key = RowKey { scenario: scenario.clone(), endpoint: endpoint.clone(), ..RowKey::default() };
         (key.position(workload), scenario.clone(), endpoint.clone())
     });
-    let labelled = |((scenario, endpoint), _): (&(Name, Name), &u64)| LabelledEndpoint {
-        scenario: scenario.clone(),
-        endpoint: endpoint.clone(),
-        label: tally.labels.of(scenario, endpoint),
+    let labelled = |(name, line): ((Name, Name), CompletedRequests)| LabelledEndpoint {
+        label: tally.labels.of(&name.0, &name.1),
+        scenario: name.0,
+        endpoints: line.endpoints,
     };
     sorted.into_iter().map(labelled).collect()
 }
@@ -182,12 +202,9 @@ fn endpoint(
     let mut successes: Vec<Option<Histogram>> = vec![None; grid.bins()];
     let mut failures = vec![0u64; grid.bins()];
     let mut outcomes = Outcomes::default();
-    let of_phases = tally
-        .endpoints
-        .iter()
-        .filter(|(key, _)| key.scenario == endpoint.scenario && key.endpoint == endpoint.endpoint);
+    let of_phases = tally.endpoints.iter().filter(|(key, _)| endpoint.has(&key.scenario, &key.endpoint));
     of_phases.for_each(|(_, counts)| outcomes.add(&counts.outcomes));
-    let is_its = |key: &evidence::Key| key.scenario == endpoint.scenario && key.endpoint == endpoint.endpoint;
+    let is_its = |key: &evidence::Key| endpoint.has(&key.scenario, &key.endpoint);
     for (id, key) in evidence::run::select(run.keys(), Metric::ResponseTime, is_its) {
         let last = if evidence::Key::is_beside_load(&key.phase) { u32::MAX } else { last };
         let outcome = known_outcome(run, key);
@@ -223,12 +240,12 @@ fn endpoint(
 
 /// The bounds of objectives that count this endpoint, each once.
 fn bounds(workload: &Workload, of: &LabelledEndpoint) -> Vec<TimeBound> {
-    let is = |wanted: &Option<String>, name: &Name| wanted.as_deref().is_none_or(|wanted| wanted == &**name);
+    let has = |wanted: &String| of.endpoints.iter().any(|endpoint| **endpoint == **wanted);
     let counts = |objective: &&Objective| {
         matches!(objective.measure, Measure::ResponseTime(_))
             && objective.comparison.is_upper()
-            && is(&objective.filter.endpoint, &of.endpoint)
-            && is(&objective.filter.scenario, &of.scenario)
+            && objective.filter.endpoint.as_ref().is_none_or(has)
+            && objective.filter.scenario.as_ref().is_none_or(|wanted| **wanted == *of.scenario)
     };
     let mut bounds: Vec<TimeBound> = Vec::new();
     for objective in workload.objectives.iter().filter(counts) {
