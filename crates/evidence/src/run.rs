@@ -153,9 +153,10 @@ pub trait Run {
     }
 }
 
-/// Until when the load of `run` was offered: until it was stopped, where that was recorded. Else to the end of its last tick, but
-/// not longer than the last second in which anything was due. What comes after it is the wait for requests in flight, and when in
-/// this second a run ended is not known then: its load ends before it. Results of other tools are complete, unless there are none of single requests.
+/// Until when the load of `run` was offered. One that is complete to the end of its last tick, when its last iteration had ended. Any
+/// other until it was stopped, where that was recorded; else to the end of its last tick, but not longer than the last second in
+/// which anything was due. What comes after it is the wait for requests in flight, and when in this second a run ended is not known
+/// then: its load ends before it. Results of other tools are complete, unless there are none of single requests.
 ///
 /// # Errors
 /// [`ReadError`] when the evidence cannot be read.
@@ -169,13 +170,21 @@ pub fn load_end(run: &dyn Run) -> Result<LoadEnd, ReadError> {
     let recorded = run.recorded();
     let waited_after = last_due.filter(|second| recorded > at(second + 1));
     let is_complete = run.end().is_some_and(|end| end.ending == Ending::Completed) && run.seconds() > 0;
-    Ok(match (is_complete, waited_after) {
-        (true, waited_after) => LoadEnd::Complete(waited_after.map_or(recorded, |second| at(second + 1))),
-        (false, waited_after) => LoadEnd::CutShort(match stopped_at(run)? {
-            Some(stopped) => stopped.offset().max(last_due.map_or(Duration::ZERO, at)).min(recorded),
-            None => waited_after.map_or(recorded, at),
-        }),
-    })
+    if is_complete {
+        return Ok(LoadEnd::Complete(recorded));
+    }
+    Ok(LoadEnd::CutShort(match stopped_at(run)? {
+        Some(stopped) => stopped.offset().max(last_due.map_or(Duration::ZERO, at)).min(recorded),
+        None => waited_after.map_or(recorded, at),
+    }))
+}
+
+/// That the load of `run` was stopped before its planned end, when and why, where that was recorded.
+///
+/// # Errors
+/// [`ReadError`] when the evidence cannot be read.
+pub fn stop(run: &dyn Run) -> Result<Option<Notice>, ReadError> {
+    Ok(run.notices()?.into_iter().find(|notice| notice.kind == NoticeKind::Stopped))
 }
 
 /// When the load of `run` was stopped before its planned end, where that was recorded.
@@ -183,8 +192,7 @@ pub fn load_end(run: &dyn Run) -> Result<LoadEnd, ReadError> {
 /// # Errors
 /// [`ReadError`] when the evidence cannot be read.
 pub fn stopped_at(run: &dyn Run) -> Result<Option<Instant>, ReadError> {
-    let notices = run.notices()?;
-    Ok(notices.iter().find(|notice| notice.kind == NoticeKind::Stopped).map(|notice| notice.at))
+    Ok(stop(run)?.map(|notice| notice.at))
 }
 
 /// How long a load was recorded whose ticks cover `covered_ns`, those of each loop together, in a run of `seconds`.

@@ -26,13 +26,13 @@ fn run(covered_ms: u64, ending: Option<Ending>) -> MemoryRun {
 }
 
 #[test]
-fn a_load_ends_with_its_last_tick_and_not_with_the_wait_for_requests_in_flight() {
+fn a_load_ends_with_its_last_iteration_and_one_cut_short_before_the_wait_for_requests_in_flight() {
     let end = |covered_ms, ending| load_end(&run(covered_ms, ending)).unwrap();
     let ms = Duration::from_millis;
     assert_eq!(end(1_288, Some(Ending::Completed)), LoadEnd::Complete(ms(1_288)));
     assert_eq!(end(1_288, Some(Ending::Interrupted)), LoadEnd::CutShort(ms(1_288)));
     assert_eq!(end(2_000, None), LoadEnd::CutShort(ms(2_000)));
-    assert_eq!(end(31_500, Some(Ending::Completed)), LoadEnd::Complete(ms(2_000)));
+    assert_eq!(end(31_500, Some(Ending::Completed)), LoadEnd::Complete(ms(31_500)));
     assert_eq!(end(31_500, Some(Ending::Interrupted)), LoadEnd::CutShort(ms(1_000)));
     assert_eq!(load_end(&empty()).unwrap(), LoadEnd::CutShort(ms(0)));
 }
