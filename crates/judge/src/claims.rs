@@ -221,7 +221,9 @@ fn ended_early(facts: &Facts<'_>) -> String {
     let how = match facts.end.map(|end| &end.ending) {
         None if facts.is_looked_at => "is under way".to_owned(),
         None => "was killed".to_owned(),
-        Some(Ending::Interrupted) => "was interrupted".to_owned(),
+        Some(Ending::Interrupted) => {
+            format!("was {}", facts.ended_by_script.as_deref().unwrap_or("interrupted"))
+        }
         Some(Ending::Stopped(objective)) => format!("was stopped by the plan's rule for {objective}"),
         Some(Ending::Aborted(why)) => format!("broke off ({why})"),
         Some(Ending::Completed) => "completed".to_owned(),

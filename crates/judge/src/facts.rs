@@ -11,7 +11,7 @@ mod profiles;
 pub(crate) mod steady_state;
 mod workers;
 
-use evidence::run::{ReadError, stopped_at};
+use evidence::run::{ReadError, stop};
 use evidence::{
     Coverage, Ending, Instant, Provenance, Run, RunEnd, Scope, SeriesKey, Source, UnknownSubject, Verdict,
     Window, coverage,
@@ -54,6 +54,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) end: Option<&'a RunEnd>,
     /// When its load was stopped before its planned end, where that is known.
     pub(crate) stopped_at: Option<Instant>,
+    /// What ended it early, where it was neither a signal nor the plan: `ended early by the script's thresholds on checks`.
+    pub(crate) ended_by_script: Option<String>,
     /// Whether it is still under way, and looked at to see whether it is decided.
     pub(crate) is_looked_at: bool,
     /// How many seconds of evidence there are.
@@ -142,12 +144,16 @@ impl<'a> Facts<'a> {
                 .map(|measured| Tested { objective: measured.objective, observed: &mut measured.observed });
             measure::correct_violations(tested.collect(), measure::family_confidence(workload, family));
         }
+        let stop = stop(run)?;
         Ok(Facts {
             workload,
             provenance,
             source: run.manifest().source.as_ref(),
             end: run.end(),
-            stopped_at: stopped_at(run)?,
+            stopped_at: stop.as_ref().map(|stop| stop.at),
+            ended_by_script: stop
+                .map(|stop| stop.text)
+                .filter(|text| text.starts_with("ended early by the script")),
             is_looked_at: false,
             seconds: run.seconds(),
             schema_version: run.manifest().schema_version,

@@ -98,12 +98,12 @@ fn a_reached_vu_limit_decides_by_what_was_dropped() {
         .with_objective("few_errors", "error_rate(list) < 1%");
     test_run.at_vu_limit(20..60, 0.8);
     insta::assert_snapshot!(test_run.verdict(), @r"
-    FAIL: 1 of 2 objectives is violated: few_errors (error_rate(list) < 1%, measured 2 %). 1 is met. The run is too short to rule out outages longer than 1.17 s that occur less than once in 23.3 s.
+    FAIL: 1 of 2 objectives is violated: few_errors (error_rate(list) < 1%, measured 2 % with 120 arrivals dropped at the VU limit). 1 is met. The run is too short to rule out outages longer than 1.17 s that occur less than once in 23.3 s.
     PASS fast
-      10.5 ms over 6,000 observations: 120 of 6,000 (2 %) failed or took 50 ms or longer; the true share is at most 2.32 %, and 5 % is allowed (95 % confidence, effective sample size 6,000).
+      10.5 ms over 6,000 observations: 120 of 6,000 (2 %) failed, took 50 ms or longer or were not sent (120 dropped at the VU limit); the true share is at most 2.32 %, and 5 % is allowed (95 % confidence, effective sample size 6,000).
       L4 closed-loop-or-capped (caution): `play` was at its limit of 100,000 virtual users for 53.3 % of `steady`: the VU limit set both the rate and the latency.
     FAIL few_errors
-      6,000 observations: 120 of 6,000 (2 %) failed; the true share is at least 1.71 %, and 1 % is allowed (95 % confidence, effective sample size 6,000).
+      6,000 observations: 120 of 6,000 (2 %) failed or were not sent (120 dropped at the VU limit); the true share is at least 1.71 %, and 1 % is allowed (95 % confidence, effective sample size 6,000).
       L4 closed-loop-or-capped (caution): `play` was at its limit of 100,000 virtual users for 53.3 % of `steady`: the VU limit set both the rate and the latency.
     ");
 }

@@ -102,7 +102,12 @@ fn named(facts: &Facts<'_>, claims: &[Claim], verdict: Verdict) -> Vec<String> {
             Some(value) => brief::quantity(value, &claim.observed.unit),
         };
         let asked = if claim.name == claim.text { String::new() } else { format!("{}, ", claim.text) };
-        format!("{} ({asked}measured {value})", claim.name)
+        let dropped = measured.observed.share.as_ref().map_or(0, |share| share.dropped);
+        let dropped = match dropped {
+            0 => String::new(),
+            dropped => format!(" with {} arrivals dropped at the VU limit", brief::count(dropped)),
+        };
+        format!("{} ({asked}measured {value}{dropped})", claim.name)
     };
     its().map(explained).collect()
 }

@@ -54,7 +54,8 @@ pub(crate) fn conduct(
     let mut plan = plan.map_err(Failure::usage)?;
     plan.workload.objectives = asked(&plan.workload, &arguments.objectives).map_err(Failure::usage)?;
     let expected = expected_observations(&plan.workload);
-    too_few::warnings(&expected).chain(too_few::reversed(&plan.workload)).for_each(screen::note);
+    let warnings = too_few::warnings(&expected).chain(too_few::reversed(&plan.workload));
+    warnings.chain(too_few::rates_of_closed(&plan.workload)).for_each(screen::note);
     let live_page = run::live_page(&plan, arguments.options.live.as_ref(), &arguments.options.outputs)?;
     let request = RunRequest {
         live_page: live_page.as_ref(),

@@ -102,7 +102,8 @@ fn add_objectives(text: &mut TerminalText, workload: &Workload) {
         let name = visible(&objective.name);
         text.line(format_args!("  {name:<width$}  {}", observations(objective)));
     }
-    for warning in too_few::warnings(&expected).chain(too_few::reversed(workload)) {
+    let warnings = too_few::warnings(&expected).chain(too_few::reversed(workload));
+    for warning in warnings.chain(too_few::rates_of_closed(workload)) {
         text.line("").line(warning);
     }
     for objective in expected.iter().filter(|objective| objective.are_hardly_enough()) {

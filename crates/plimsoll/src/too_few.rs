@@ -5,7 +5,7 @@ use std::time::Duration;
 use evidence::visible;
 use judge::ExpectedObservations;
 use report::number;
-use workload::{Measure, Workload};
+use workload::{Measure, Objective, Scenario, Workload};
 
 /// Which objectives get too few requests to be decided, and why.
 pub(crate) fn warnings(expected: &[ExpectedObservations]) -> impl Iterator<Item = String> {
@@ -40,6 +40,28 @@ pub(crate) fn reversed(workload: &Workload) -> impl Iterator<Item = String> {
             visible(&objective.name),
             visible(&meant)
         )
+    })
+}
+
+/// Which objectives ask closed models for a rate, which these do not offer: they have no valid result.
+pub(crate) fn rates_of_closed(workload: &Workload) -> impl Iterator<Item = String> {
+    let is_of_rate =
+        |objective: &&Objective| matches!(objective.measure, Measure::Goodput { .. } | Measure::Throughput);
+    workload.objectives.iter().filter(is_of_rate).filter_map(|objective| {
+        let wanted = &objective.filter;
+        let is_closed = |scenario: &&Scenario| {
+            let has = |name: &String| scenario.steps().any(|step| step.name == *name);
+            scenario.executor.peak_vus().is_some()
+                && wanted.scenario.as_ref().is_none_or(|name| *name == scenario.name)
+                && wanted.endpoint.as_ref().is_none_or(has)
+        };
+        let scenario = workload.scenarios.iter().find(is_closed)?;
+        Some(format!(
+            "warning: `{}` will have no valid result: `{}` is a closed model, in which virtual users and the target's own speed \
+             set the rate; use an arrival-rate executor (`-r` of a command), or state the objective on times or failures",
+            visible(&objective.name),
+            visible(&scenario.name)
+        ))
     })
 }
 

@@ -93,8 +93,9 @@ fn not_ended_yet(summary: &Summary) -> Vec<Section> {
 }
 
 fn claims(summary: &Summary) -> Section {
-    let mut claims: Vec<ClaimBlock> = summary.claims.iter().map(|shown| claim(summary, shown)).collect();
-    claims.sort_by_key(|claim| urgency(claim.verdict));
+    let mut all: Vec<&ClaimSummary> = summary.claims.iter().collect();
+    all.sort_by_key(|shown| shown.urgency());
+    let claims: Vec<ClaimBlock> = all.into_iter().map(|shown| claim(summary, shown)).collect();
     let is_judged = !claims.is_empty() && summary.header.end != RunEndState::UnderWay;
     let hint = is_judged.then(|| {
         Block::text(
@@ -108,16 +109,6 @@ fn claims(summary: &Summary) -> Section {
     let claims = Claims { claims, none, is_brief };
     Section::new("objectives", "Objectives", std::iter::once(Block::Claims(claims)).chain(hint).collect())
         .into_result()
-}
-
-/// What a reader must act on comes first.
-pub(crate) fn urgency(verdict: Verdict) -> u8 {
-    match verdict {
-        Verdict::Fail => 0,
-        Verdict::Invalid => 1,
-        Verdict::Inconclusive => 2,
-        Verdict::Pass | Verdict::Measured => 3,
-    }
 }
 
 /// The verdict on a claim, and in words. Of a run that is under way it is that so far: what is in flight may still decide what it

@@ -269,7 +269,7 @@ impl Summary {
         let failures = failures::of_run(&requests, &tally);
         Ok(Summary {
             measured,
-            claims: claims::of(&judgement.claims, workload),
+            claims: claims::of(&judgement.claims, workload, tally.figures()),
             judgement: judgement.clone(),
             headline: headline::of(&tally),
             statuses: results.statuses(),

@@ -7,7 +7,7 @@ use evidence::Verdict;
 use crate::document::markdown;
 use crate::drawing::{self, Background, Palette};
 use crate::number;
-use crate::summary::Summary;
+use crate::summary::{ClaimSummary, Row, Summary};
 
 /// The most objectives that a card lists.
 const MAX_OBJECTIVES: usize = 6;
@@ -51,8 +51,9 @@ struct Objective {
 impl VerdictCard {
     /// The card of a run.
     pub fn new(summary: &Summary) -> VerdictCard {
-        let mut objectives: Vec<Objective> = summary.claims.iter().map(objective).collect();
-        objectives.sort_by_key(|of| crate::run::urgency(of.verdict));
+        let mut claims: Vec<&ClaimSummary> = summary.claims.iter().collect();
+        claims.sort_by_key(|shown| shown.urgency());
+        let mut objectives: Vec<Objective> = claims.into_iter().map(objective).collect();
         let left_out = objectives.len().saturating_sub(MAX_OBJECTIVES);
         objectives.truncate(MAX_OBJECTIVES);
         let header = &summary.header;
@@ -210,11 +211,11 @@ impl TextStyle {
     }
 }
 
-fn objective(shown: &crate::summary::ClaimSummary) -> Objective {
+fn objective(shown: &ClaimSummary) -> Objective {
     Objective {
         verdict: shown.claim.verdict,
         name: shown.claim.name.clone(),
-        text: shown.text().to_owned(),
+        text: shown.explained(),
         observed: shown.observed(),
     }
 }
@@ -232,6 +233,12 @@ fn numbers(summary: &Summary) -> Vec<(&'static str, String)> {
         return Vec::new();
     }
     let mut numbers = vec![("requests", outcomes.completed_text()), ("failed", outcomes.failed_share())];
+    let is_shown = |row: &&Row| summary.headline.as_ref().is_none_or(|of| of.phase == row.phase);
+    let arrivals = summary.rows.iter().filter(is_shown).filter_map(|row| row.arrivals);
+    let dropped: u64 = arrivals.map(|arrivals| arrivals.dropped()).sum();
+    if dropped > 0 {
+        numbers.push(("dropped", number::count(dropped)));
+    }
     if let Some(headline) = &summary.headline {
         let times = &headline.response_time;
         numbers.push(("throughput", number::or_not_measured(headline.throughput_per_s, number::rate)));

@@ -137,7 +137,12 @@ fn wrong_side(measured: &MeasuredObjective<'_>, share: &ShareMeasurement) -> Str
         (_, Comparison::Below | Comparison::AtLeast) => TimeLimit { ms: objective.bound, is_allowed: false },
         _ => TimeLimit { ms: objective.bound, is_allowed: true },
     };
+    let dropped = || format!("{} dropped at the VU limit", brief::count(share.dropped));
     match share.wrong_side {
+        WrongSide::Beyond if share.dropped > 0 => {
+            format!("failed, took {} or were not sent ({})", limit.beyond(), dropped())
+        }
+        WrongSide::Failed if share.dropped > 0 => format!("failed or were not sent ({})", dropped()),
         WrongSide::Beyond => format!("failed or took {}", limit.beyond()),
         WrongSide::Within => format!("succeeded in {}", limit.within()),
         side @ (WrongSide::Failed | WrongSide::Succeeded) => failed(side).to_owned(),
@@ -241,13 +246,13 @@ fn perturbed(share: &ShareMeasurement) -> Option<String> {
 }
 
 /// Why a share is not valid that its observed times would decide, and what to do about it; none of any other. Where workers vanished,
-/// `unsent` is how many requests were never sent because of it: no processor would have changed that.
+/// `unsent` is how many arrivals have no result because of it: no processor would have changed that.
 pub(super) fn of_generator(share: &ShareMeasurement, unsent: Option<String>) -> Option<String> {
     let answer = share.decision.answer;
     let is_open = !matches!(answer, ShareAnswer::Pass | ShareAnswer::Fail);
     let lacks_arrivals = share.widened_by.iter().any(|widening| widening.cause == WideningCause::DroppedLate);
     if let Some(unsent) = unsent.filter(|_| is_open && lacks_arrivals) {
-        return Some(format!("{unsent}: what they would have shown is not known."));
+        return Some(format!("{unsent}. What they would have shown is not known."));
     }
     if answer != ShareAnswer::UndecidedByGenerator {
         return None;

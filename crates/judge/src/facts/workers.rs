@@ -53,16 +53,22 @@ impl WorkerState {
 }
 
 impl Workers {
-    /// How many arrivals were never started because workers vanished, and which and when: `200 requests were never sent, because worker
-    /// 2 (127.0.0.1:7402) vanished at 4 s`. None where no worker vanished.
+    /// How many arrivals have no result because workers vanished, and which and when: `200 arrivals have no result, because worker 2
+    /// (127.0.0.1:7402) vanished at 4 s: some of them may have been sent`. None where no worker vanished.
     pub(crate) fn unsent_of_vanished(&self) -> Option<String> {
         let vanished = || self.all.iter().filter_map(|worker| Some((worker, worker.load.vanished_at_s?)));
         let unsent: u64 = vanished().map(|(worker, _)| worker.load.dropped_late).sum();
         let which: Vec<String> =
             vanished().map(|(worker, at)| format!("{} vanished at {at} s", worker.name())).collect();
-        let verb = if unsent == 1 { "was" } else { "were" };
-        let counted = brief::counted(unsent, "request");
-        (unsent > 0).then(|| format!("{counted} {verb} never sent, because {}", which.join(" and ")))
+        let have = if unsent == 1 { "has" } else { "have" };
+        let counted = brief::counted(unsent, "arrival");
+        (unsent > 0).then(|| {
+            format!(
+                "{counted} {have} no result, because {}: what it did in its last second was not handed over, so some of them may \
+                 have been sent",
+                which.join(" and ")
+            )
+        })
     }
 
     pub(super) fn read(run: &dyn Run, figures: &Figures) -> Result<Workers, ReadError> {

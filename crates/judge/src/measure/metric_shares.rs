@@ -339,6 +339,7 @@ impl<'a> ClassifiedValues<'a> {
             question,
             wrong_side: query.wrong_side,
             perturbed: attributable_to_generator,
+            dropped: 0,
             is_perturbed_counted: true,
             widened_by: widened.map(|(cause, arrivals)| Widening { cause, arrivals }).collect(),
         }

@@ -34,6 +34,8 @@ pub(super) struct Ranges {
     /// By the observed times alone; `at` are those in the bucket that contains the bound.
     pub(super) observed: Sides,
     pub(super) perturbed: u64,
+    /// Dropped at the VU limit, and counted as beyond the bound.
+    pub(super) dropped: u64,
     widened_by: BTreeMap<WideningCause, u64>,
     /// Beyond each bound, by second of the objective's window.
     pub(super) seconds: Vec<Vec<Proportion>>,
@@ -279,6 +281,7 @@ impl Classifier<'_> {
             return self.unknown(WideningCause::DroppedCap, dropped);
         }
         self.count(dropped, Sides { beyond: dropped, ..Sides::default() });
+        self.ranges.dropped += dropped;
         let index = second.saturating_sub(self.window.start) as usize;
         for seconds in &mut self.ranges.seconds {
             let last = seconds.len() - 1;

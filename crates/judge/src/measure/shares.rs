@@ -26,6 +26,8 @@ pub(crate) struct ShareMeasurement {
     pub(crate) perturbed: u64,
     /// Whether the run counts them; where not, all that ended in the seconds of a stall are taken.
     pub(crate) is_perturbed_counted: bool,
+    /// Arrivals that were dropped at the VU limit, of those that were observed on the wrong side.
+    pub(crate) dropped: u64,
     /// Arrivals of which it is not known on which side they are.
     pub(crate) widened_by: Vec<Widening>,
 }
@@ -170,6 +172,10 @@ fn measured(source: &MeasureSource<'_>, ranges: &Ranges, query: ShareQuery) -> S
         question,
         wrong_side,
         perturbed: ranges.perturbed,
+        dropped: match wrong_side {
+            WrongSide::Beyond | WrongSide::Failed => ranges.dropped,
+            WrongSide::Within | WrongSide::Succeeded => 0,
+        },
         is_perturbed_counted: source.disturbed.is_counted(),
         widened_by: ranges.widened_by(),
     }
@@ -239,6 +245,7 @@ fn checks(
         question,
         wrong_side,
         perturbed: 0,
+        dropped: 0,
         is_perturbed_counted: true,
         widened_by: (!unknown.is_zero()).then_some(widening).into_iter().collect(),
     })

@@ -6,7 +6,7 @@ use evidence::{Finding, Outcome, RuleId, Scope, Severity};
 use figures::{PhaseWindow, Row};
 
 use crate::facts::Facts;
-use crate::rule::{AffectedClaims, Check, Rule, with_figures};
+use crate::rule::{AffectedClaims, Check, RAISE_VU_LIMIT, Rule, with_figures};
 use figures::number::brief;
 
 pub(crate) const RULE: Rule = Rule {
@@ -58,7 +58,18 @@ fn mostly_failed(endpoints: &[&Row], scope: Scope, phase: &PhaseWindow) -> Optio
         most_frequent_failure(endpoints.iter().copied())
     );
     let figures = [("success", share * 100.0, "%"), ("threshold", MIN_SUCCESS * 100.0, "%")];
-    Some(with_figures(RULE.finding(Severity::Caution, scope, what), &figures))
+    let finding = with_figures(RULE.finding(Severity::Caution, scope, what), &figures);
+    Some(match is_mostly_dropped(endpoints) {
+        // There is no failed exchange to look at.
+        true => Finding { next: format!("{RAISE_VU_LIMIT}, or plan a lower rate."), ..finding },
+        false => finding,
+    })
+}
+
+/// Whether more arrivals were dropped at the VU limit than requests failed.
+fn is_mostly_dropped(endpoints: &[&Row]) -> bool {
+    let sum = |count: fn(&Row) -> u64| endpoints.iter().map(|endpoint| count(endpoint)).sum::<u64>();
+    sum(|endpoint| endpoint.dropped_vu_limit) > sum(|endpoint| endpoint.failed.count())
 }
 
 /// The most frequent failure, with its count.
@@ -80,6 +91,7 @@ pub(crate) fn most_frequent_failure<'a>(endpoints: impl IntoIterator<Item = &'a 
 mod tests {
     use evidence::Outcome;
 
+    use super::{RAISE_VU_LIMIT, RULE};
     use crate::testing::{Load, TestRun};
 
     #[test]
@@ -100,6 +112,16 @@ mod tests {
         caution [steady/play/claim] 10 % success of `claim` for 60 s of `steady` (60 of 600): 540 ended in `http_5xx`. Its latencies are not those of a working target.
           success Some(10.0) %, threshold Some(50.0) %
         ");
+    }
+
+    #[test]
+    fn what_was_dropped_at_the_vu_limit_needs_a_higher_one() {
+        let load = Load { dropped_vu_limit: 60, ..Load::ok(40) };
+        let test_run = TestRun::new().offer("steady", "list", load);
+        let findings = test_run.judge().findings;
+        let next =
+            findings.iter().find(|finding| finding.rule == RULE.id).map(|finding| finding.next.as_str());
+        assert_eq!(next, Some(&*format!("{RAISE_VU_LIMIT}, or plan a lower rate.")));
     }
 
     #[test]

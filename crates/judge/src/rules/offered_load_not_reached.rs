@@ -6,6 +6,7 @@ use figures::{ArrivalCounts, ScenarioPhase};
 use crate::facts::Facts;
 use crate::facts::WINDOW_S;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
+use crate::rules::worker_vanished;
 use figures::number::brief;
 
 pub(crate) const RULE: Rule = Rule {
@@ -14,7 +15,8 @@ pub(crate) const RULE: Rule = Rule {
     severity: Severity::Invalid,
     tests: "The share of scheduled arrivals that the generator did not drop for being late, for each \
             scenario and phase: below 99 % is invalid; below 95 % in any 10 s is a caution. Arrivals dropped at \
-            the VU limit are the target's slowness: they count as infinitely slow and not against the generator.",
+            the VU limit do not count against the generator: they count as failed in error rates, and as infinitely slow in \
+            objectives on times where a target that meets the bound would leave virtual users free; elsewhere they are unknown.",
     affects: "every objective on requests of the scenario and phase it fires in; a violated one stays violated",
     why: "A target that gets less load than planned looks faster than it is.",
     next: "Find what slowed the generator down (S9 and L3 show whether it was a neighbour or its own CPU), or plan a \
@@ -35,6 +37,11 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
         .iter()
         .filter_map(|scenario_phase| {
             whole_phase(facts, scenario_phase).or_else(|| worst_window(scenario_phase))
+        })
+        .map(|finding| match facts.workers.unsent_of_vanished() {
+            // A generator that was lost was not slow.
+            Some(_) => Finding { next: worker_vanished::RULE.next.to_owned(), ..finding },
+            None => finding,
         })
         .collect()
 }

@@ -25,6 +25,10 @@ pub(crate) const RULE: Rule = Rule {
     check: Check::Run(check),
 };
 
+/// What to do about a threshold of a script.
+const NEXT_OF_SCRIPT: &str = "Find out why requests fail, bound them with a threshold on `http_req_failed` (`rate<0.01`), and select the \
+     times of the others: `http_req_duration{expected_response:true}`.";
+
 /// A larger share of failed or dropped arrivals is a caution for it.
 pub(crate) const SURVIVORS_CAUTION: f64 = 0.001;
 
@@ -51,7 +55,8 @@ fn failures_as_times(measured: &MeasuredObjective<'_>) -> Option<Finding> {
         measured.objective.source,
     );
     let figures = [("of failed requests", part * 100.0, "%"), ("threshold", SURVIVORS_CAUTION * 100.0, "%")];
-    Some(with_figures(RULE.finding(severity, measured.scope(), what), &figures))
+    let finding = with_figures(RULE.finding(severity, measured.scope(), what), &figures);
+    Some(Finding { next: NEXT_OF_SCRIPT.to_owned(), ..finding })
 }
 
 fn survivors(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Option<Finding> {

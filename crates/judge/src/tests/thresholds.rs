@@ -292,7 +292,7 @@ fn times_of_failed_requests_do_not_meet_a_threshold() {
     assert_eq!(claims(&run(99, 0)), [(Verdict::Pass, Some(true)); 2]);
     assert_eq!(claims(&run(99, 1))[0], (Verdict::Pass, Some(true)), "as infinitely slow they are 1 % of 5 %");
     insta::assert_snapshot!(run(2, 98).verdict(), @r"
-    INVALID: 1 of 2 thresholds has no valid result: http_req_duration 1. 1 is not decided: http_req_duration 2. Next: State a quantile, which counts failures, and a bound on `error_rate` beside it.
+    INVALID: 1 of 2 thresholds has no valid result: http_req_duration 1. 1 is not decided: http_req_duration 2. Next: Find out why requests fail, bound them with a threshold on `http_req_failed` (`rate<0.01`), and select the times of the others: `http_req_duration{expected_response:true}`.
     INVALID http_req_duration 1
       0 µs over 6,000 observations: 0 of 6,000 took 50 ms or longer; the true share is 0 % to 98.8 %, and 5 % is allowed (95 % confidence, effective sample size 700; 5,880 values of failed requests count as unknown).
       No valid result: as observed it is met, but requests that the generator may have slowed down, made fail or never sent could reverse that (5,880 values of failed requests). Find out why requests fail, and run again.

@@ -61,7 +61,7 @@ fn step(finding: &Finding) -> String {
 
 #[cfg(test)]
 mod tests {
-    use evidence::{Key, Metric, Verdict};
+    use evidence::{Key, Metric, RuleId, Verdict};
 
     use crate::testing::{Load, SCENARIO, TestRun, with_lost_worker, worker};
 
@@ -96,11 +96,13 @@ mod tests {
         for metric in [Metric::Scheduled, Metric::DroppedLate] {
             test_run.run.add(&of_worker(metric), 45, 40);
         }
-        let claim = &test_run.judge().claims[0];
-        let said = format!("{:?}", claim.reasons);
+        let judgement = test_run.judge();
+        let l1 = judgement.findings.iter().find(|finding| finding.rule == RuleId::L1).unwrap();
+        assert!(l1.next.starts_with("Look at the worker's own output"), "{}", l1.next);
+        let said = format!("{:?}", judgement.claims[0].reasons);
         assert!(
             said.contains(
-                "40 requests were never sent, because worker 2 (127.0.0.1:7402) vanished at 40 s: what they would"
+                "40 arrivals have no result, because worker 2 (127.0.0.1:7402) vanished at 40 s: what it did in its last"
             ),
             "{said}"
         );

@@ -51,6 +51,31 @@ fn a_rate_and_a_number_send_exactly_that_many() {
 }
 
 #[test]
+fn the_throughput_of_a_number_of_requests_counts_the_wait_for_the_last() {
+    let target = testbed::http(Behaviour::after(std::time::Duration::from_millis(1_500))).unwrap();
+    let folder = TestFolder::new("");
+    let line = ["http", &url(&target, "/"), "-c", "2", "-n", "2", "--quiet", "--json", "run.json"];
+    let ran = plimsoll(&folder, &line);
+    ran.exits_with(0);
+    let report = folder.json("run.json");
+    let [throughput, elapsed] = [&report["endpoints"][0]["throughput_per_s"], &report["run"]["elapsed_s"]]
+        .map(|n| n.as_f64().unwrap());
+    assert!((throughput * elapsed - 2.0).abs() < 0.01, "{throughput}/s over {elapsed} s");
+    assert!(!ran.stdout.contains("Phase run  0 to 1 s"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_rate_asked_of_a_closed_model_is_warned_of_before_the_load() {
+    let target = target();
+    let folder = TestFolder::new("");
+    let line =
+        ["http", &url(&target, "/"), "-c", "2", "-n", "20", "--quiet", "--objective", "throughput > 10/s"];
+    plimsoll(&folder, &line)
+        .exits_with(5)
+        .stderr_contains(&["will have no valid result", "is a closed model"]);
+}
+
+#[test]
 fn connections_and_a_duration_are_a_closed_model() {
     let target = testbed::http(Behaviour::after(std::time::Duration::from_millis(20))).unwrap();
     let folder = TestFolder::new("");

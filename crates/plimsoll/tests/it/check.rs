@@ -119,12 +119,16 @@ fn of_virtual_users_the_number_is_unknown_and_what_is_needed_is_not() {
     let ran = TestFolder::new(&plan).plimsoll(&["check", "plan.toml"]);
     let (_, printed) = ran.exits_with(0).stdout.split_once("by the schedule:\n").unwrap();
     insta::assert_snapshot!(printed, @r"
-    mean      as many as virtual users, the target's speed or a data file make
-    good      as many as virtual users, the target's speed or a data file make
-    fast      as many as virtual users, the target's speed or a data file make, needs at least 177
-    tail      as many as virtual users, the target's speed or a data file make, needs at least 897
-    buy_tail  as many as virtual users, the target's speed or a data file make, needs at least 8,985
-    rate      as many as virtual users, the target's speed or a data file make
+      mean      as many as virtual users, the target's speed or a data file make
+      good      as many as virtual users, the target's speed or a data file make
+      fast      as many as virtual users, the target's speed or a data file make, needs at least 177
+      tail      as many as virtual users, the target's speed or a data file make, needs at least 897
+      buy_tail  as many as virtual users, the target's speed or a data file make, needs at least 8,985
+      rate      as many as virtual users, the target's speed or a data file make
+
+    warning: `good` will have no valid result: `shop` is a closed model, in which virtual users and the target's own speed set the rate; use an arrival-rate executor (`-r` of a command), or state the objective on times or failures
+
+    warning: `rate` will have no valid result: `shop` is a closed model, in which virtual users and the target's own speed set the rate; use an arrival-rate executor (`-r` of a command), or state the objective on times or failures
     ");
 }
 

@@ -175,6 +175,24 @@ fn all_requests_of_many_urls_that_differ_in_one_part_are_in_one_row_and_one_char
 }
 
 #[test]
+fn a_run_that_a_threshold_ended_says_so_and_lists_it_first() {
+    let target = testbed::http(testbed::Behaviour::ok()).unwrap();
+    let script = "import http from 'k6/http';
+        import { Counter } from 'k6/metrics';
+        const seen = new Counter('seen');
+        export const options = { vus: 1, duration: '60s', thresholds: {
+            http_req_duration: ['p(95)<60000'], seen: [{ threshold: 'count<3', abortOnFail: true }],
+        } };
+        export default function () { http.get(`${__ENV.BASE}/`); seen.add(1); }";
+    let (folder, ran) = run_at(&format!("http://{}", target.addr()), script, &["--card", "card.md"]);
+    ran.exits_with(99).stdout_contains(&["ended early by the script's thresholds on seen at "]);
+    assert!(!ran.stdout.contains("was interrupted"), "{}", ran.stdout);
+    let card = std::fs::read_to_string(folder.path("card.md")).unwrap();
+    let [first, other] = ["**seen", "**http"].map(|name| card.find(name).unwrap());
+    assert!(first < other, "{card}");
+}
+
+#[test]
 fn urls_that_differ_in_one_part_are_one_row_of_tables_and_each_its_own_endpoint() {
     let target = testbed::http(testbed::Behaviour::ok()).unwrap();
     let script = "import http from 'k6/http';

@@ -166,11 +166,11 @@ fn the_arrivals_of_a_killed_worker_are_dropped_by_the_generator() {
         "\nworker 1 (127.0.0.1:",
         "  vanished  loops",
         "  at ",
-        "∞ (requests that were never sent",
+        "∞ (requests without a result count as",
     ]);
     assert!(!ran.stdout.contains("free core"), "{}", ran.stdout);
     let said = folder.json("run.json")["claims"][1].to_string();
-    assert!(said.contains("requests were never sent, because worker 2 (127.0.0.1:"), "{said}");
+    assert!(said.contains("arrivals have no result, because worker 2 (127.0.0.1:"), "{said}");
     let arrivals = &folder.json("run.json")["accounting"]["arrivals"];
     let count = |name: &str| arrivals[name].as_u64().unwrap();
     assert_eq!(count("scheduled"), 300);

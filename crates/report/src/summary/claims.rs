@@ -1,8 +1,10 @@
 //! Claims with what is needed to format their figures: the quantity, and how it is compared with the bound.
 
-use evidence::{Claim, ClaimShare, Effect, Reason, RuleId, Verdict};
-use workload::{Comparison, Workload};
+use evidence::{Claim, ClaimShare, Effect, Histogram, Reason, RuleId, Verdict};
+use figures::{Figures, TimeGroup};
+use workload::{Comparison, Flow, Measure, Objective, Statistic, Workload};
 
+use super::ms;
 use crate::number;
 
 /// The most digits used to show that two numbers differ.
@@ -28,9 +30,11 @@ pub struct ClaimSummary {
     pub quantity: Quantity,
     /// How the observed value is compared with the bound; none when the plan has no such objective.
     pub comparison: Option<Comparison>,
+    /// What its value counts that times and failures elsewhere do not: `344 dropped at the VU limit count as failed`.
+    pub counted: Option<String>,
 }
 
-pub(super) fn of(claims: &[Claim], workload: &Workload) -> Vec<ClaimSummary> {
+pub(super) fn of(claims: &[Claim], workload: &Workload, figures: &Figures) -> Vec<ClaimSummary> {
     let summary = |claim: &Claim| {
         let objective = workload.objectives.iter().find(|o| o.name == claim.name);
         let quantity = match objective.map(|o| &o.measure) {
@@ -38,9 +42,87 @@ pub(super) fn of(claims: &[Claim], workload: &Workload) -> Vec<ClaimSummary> {
             _ if claim.observed.unit == "ms" => Quantity::Time,
             _ => Quantity::Other(claim.observed.unit.clone()),
         };
-        ClaimSummary { claim: claim.clone(), quantity, comparison: objective.map(|o| o.comparison) }
+        ClaimSummary {
+            claim: claim.clone(),
+            quantity,
+            comparison: objective.map(|o| o.comparison),
+            counted: objective
+                .and_then(|objective| counted(claim, objective, &Counted { workload, figures })),
+        }
     };
     claims.iter().map(summary).collect()
+}
+
+/// From this ratio on, a quantile differs from that of successes alone in a way that a reader asks about.
+const DIFFERENT: f64 = 1.02;
+
+/// A run whose claims are explained.
+struct Counted<'a> {
+    workload: &'a Workload,
+    figures: &'a Figures,
+}
+
+/// What makes the value of a claim another than that of the same name in tables: failures and dropped arrivals.
+fn counted(claim: &Claim, objective: &Objective, of: &Counted<'_>) -> Option<String> {
+    let is_time = matches!(
+        objective.measure,
+        Measure::ResponseTime(Statistic::Quantile(_)) | Measure::ServiceTime(Statistic::Quantile(_))
+    );
+    match (&objective.measure, claim.observed.value) {
+        (_, None) if is_time => {
+            let dropped = of.dropped(objective);
+            (dropped > 0 && dropped == of.infinitely_slow(objective))
+                .then(|| format!("{} as infinitely slow", dropped_count(dropped)))
+        }
+        (
+            Measure::ResponseTime(Statistic::Quantile(q)) | Measure::ServiceTime(Statistic::Quantile(q)),
+            Some(value),
+        ) => {
+            let mut times = Histogram::new();
+            of.time_groups(objective).iter().for_each(|group| times.merge(group.times));
+            let of_successes = ms(times.quantile(*q).finite_us()?);
+            let slow = of.infinitely_slow(objective);
+            (slow > 0 && value > of_successes * DIFFERENT).then(|| {
+                let (was, count) = if slow == 1 { ("was", "counts") } else { ("were", "count") };
+                format!(
+                    "of successes alone {}: {} that failed or {was} dropped {count} as infinitely slow",
+                    number::time_with(of_successes, 3),
+                    number::count(slow),
+                )
+            })
+        }
+        (Measure::ErrorRate, Some(_)) => {
+            let dropped = of.dropped(objective);
+            (dropped > 0).then(|| format!("{} as failed", dropped_count(dropped)))
+        }
+        _ => None,
+    }
+}
+
+/// `344 dropped at the VU limit count`
+fn dropped_count(dropped: u64) -> String {
+    let count = if dropped == 1 { "counts" } else { "count" };
+    format!("{} dropped at the VU limit {count}", number::count(dropped))
+}
+
+impl Counted<'_> {
+    fn time_groups(&self, objective: &Objective) -> Vec<TimeGroup<'_>> {
+        self.figures.time_groups(&objective.measure, &objective.filter)
+    }
+
+    fn infinitely_slow(&self, objective: &Objective) -> u64 {
+        self.time_groups(objective).iter().map(|group| group.infinitely_slow).sum()
+    }
+
+    /// Requests of a plan that were not sent because the VU limit was reached. How many a script would have sent is not known.
+    fn dropped(&self, objective: &Objective) -> u64 {
+        let is_script = |name: &str| {
+            let scenario = self.workload.scenarios.iter().find(|scenario| scenario.name == name);
+            scenario.is_some_and(|scenario| matches!(scenario.flow, Flow::Script { .. }))
+        };
+        let rows = self.figures.endpoints().filter(|row| row.key.matches(&objective.filter));
+        rows.filter(|row| !is_script(&row.key.scenario)).map(|row| row.dropped_vu_limit).sum()
+    }
 }
 
 impl ClaimSummary {
@@ -80,10 +162,16 @@ impl ClaimSummary {
         self.claim.holds_in_k6.map(|holds| format!("k6 {}", if holds { "✓" } else { "✗" }))
     }
 
-    /// Its text, if it is not the name, and of a threshold what k6 says of it.
+    /// Its text, if it is not the name, what its value counts beside successes, and of a threshold what k6 says of it.
     pub fn described(&self) -> String {
-        let parts = [Some(self.text().to_owned()).filter(|text| !text.is_empty()), self.in_k6()];
+        let parts = [Some(self.explained()).filter(|text| !text.is_empty()), self.in_k6()];
         parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    }
+
+    /// Its text, if it is not the name, and what its value counts beside successes.
+    pub(crate) fn explained(&self) -> String {
+        let text = Some(self.text().to_owned()).filter(|text| !text.is_empty());
+        [text, self.counted.clone()].into_iter().flatten().collect::<Vec<_>>().join(" · ")
     }
 
     /// The text of the claim; none where its name is the same.
@@ -112,17 +200,32 @@ impl ClaimSummary {
             Verdict::Invalid => "no valid result",
             Verdict::Measured => "no verdict",
         };
-        format!("{}{}, limit {}: {answer}", self.observed(), self.infinitely_slow(), self.bound())
+        format!("{}{}, limit {}: {answer}", self.observed(), self.remark(), self.bound())
     }
 
-    /// What makes its value infinite; empty where it is not.
-    fn infinitely_slow(&self) -> &'static str {
+    /// What its value counts beside successes, in parentheses; empty where it is theirs.
+    fn remark(&self) -> String {
         let is_observed = |share: &ClaimShare| share.observed > share.allowed;
         match &self.claim.share {
-            _ if !self.is_infinite() => "",
-            Some(share) if !is_observed(share) => " (requests that were never sent count as infinitely slow)",
-            _ => " (failures count as infinitely slow)",
+            _ if self.counted.is_some() || !self.is_infinite() => {
+                self.counted.as_ref().map(|counted| format!(" ({counted})")).unwrap_or_default()
+            }
+            Some(share) if !is_observed(share) => {
+                " (requests without a result count as infinitely slow)".to_owned()
+            }
+            _ => " (failures count as infinitely slow)".to_owned(),
         }
+    }
+
+    /// What a reader must act on comes first: within a verdict what k6 says is not met.
+    pub(crate) fn urgency(&self) -> (u8, bool) {
+        let of_verdict = match self.claim.verdict {
+            Verdict::Fail => 0,
+            Verdict::Invalid => 1,
+            Verdict::Inconclusive => 2,
+            Verdict::Pass | Verdict::Measured => 3,
+        };
+        (of_verdict, self.claim.holds_in_k6 != Some(false))
     }
 
     /// Why its verdict is what it is, as far as its figures do not say it: the share that decides it, and the rules whose
@@ -164,11 +267,15 @@ impl ClaimSummary {
         self.claim.verdict != Verdict::Pass && self.claim.verdict == effect.on(Verdict::Pass)
     }
 
-    /// The interval, where there is one: `12.1 ms to 12.9 ms`; `≥ 12.1 ms` where its upper end stays open.
+    /// The interval, where there is one: `12.1 ms to 12.9 ms`; `≥ 12.1 ms` where its upper end stays open, `≤ 12.9 ms` where its
+    /// lower end does.
     pub fn interval(&self) -> Option<String> {
         let (low, high) = self.claim.interval.or_else(|| self.interval_of_share())?;
+        let is_open_below = self.quantity == Quantity::Time && low <= 0.0;
         let low = self.number(low, self.digits());
         Some(match high {
+            // A time of nothing is no limit.
+            Some(high) if is_open_below => format!("≤ {}", self.number(high, self.digits())),
             Some(high) => format!("{low} to {}", self.number(high, self.digits())),
             None => format!("≥ {low}"),
         })
@@ -216,5 +323,37 @@ fn symbol(comparison: Comparison) -> &'static str {
         Comparison::AtLeast => "≥",
         Comparison::Equal => "=",
         Comparison::NotEqual => "≠",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evidence::Figure;
+
+    use super::*;
+
+    fn shown(interval: (f64, Option<f64>)) -> ClaimSummary {
+        let claim = Claim {
+            name: "fast".to_owned(),
+            text: "p95(all) < 100ms".to_owned(),
+            verdict: Verdict::Pass,
+            observed: Figure::new("observed", 7.33, "ms"),
+            bound: Figure::new("bound", 100.0, "ms"),
+            interval: Some(interval),
+            samples: 700,
+            share: None,
+            rate: None,
+            holds_in_k6: None,
+            reasons: Vec::new(),
+        };
+        ClaimSummary { claim, quantity: Quantity::Time, comparison: Some(Comparison::Below), counted: None }
+    }
+
+    #[test]
+    fn an_interval_of_times_does_not_begin_with_nothing() {
+        let interval = |low, high| shown((low, high)).interval().unwrap();
+        assert_eq!(interval(0.0, Some(100.0)), "≤ 100 ms");
+        assert_eq!(interval(7.1, Some(7.6)), "7.10 ms to 7.60 ms");
+        assert_eq!(interval(7.1, None), "≥ 7.10 ms");
     }
 }

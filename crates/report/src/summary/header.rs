@@ -53,6 +53,9 @@ pub struct Header {
     /// When its load was stopped before its planned end, in seconds of the run, where that was recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped_at_s: Option<f64>,
+    /// What ended it early, as its notice says it: a signal, a stop rule, the script's thresholds.
+    #[serde(skip)]
+    pub stopped_by: Option<String>,
     /// Requests without an outcome, as counted by the engine; none of a killed run and of an imported one.
     pub requests_in_flight: Option<u64>,
     /// The run's seed.
@@ -84,7 +87,10 @@ impl Header {
         };
         match &self.end {
             RunEndState::Completed => "completed".to_owned(),
-            RunEndState::Interrupted => format!("interrupted {at}"),
+            RunEndState::Interrupted => match &self.stopped_by {
+                Some(script) if script.starts_with("ended early by the script") => format!("{script} {at}"),
+                _ => format!("interrupted {at}"),
+            },
             RunEndState::Stopped(objective) => {
                 format!("ended early {at} by the plan's stop rule for {objective}")
             }
@@ -149,7 +155,8 @@ impl PhaseCoverage {
 }
 
 pub(super) fn of(run: &dyn Run, workload: &Workload) -> Result<Header, ReadError> {
-    let stopped_at = evidence::run::stopped_at(run)?;
+    let stop = evidence::run::stop(run)?;
+    let stopped_at = stop.as_ref().map(|stop| stop.at);
     let manifest = run.manifest();
     let planned = workload.phases.last().map(|p| p.end.as_secs_f64().ceil()).unwrap_or_default();
     Ok(Header {
@@ -167,6 +174,7 @@ pub(super) fn of(run: &dyn Run, workload: &Workload) -> Result<Header, ReadError
             None => RunEndState::Killed,
         },
         stopped_at_s: stopped_at.map(|at| at.offset().as_secs_f64()),
+        stopped_by: stop.map(|stop| stop.text),
         // What was in flight at the end of another tool's run is not in its results.
         requests_in_flight: run.end().filter(|_| manifest.source.is_none()).map(|end| end.requests_in_flight),
         seed: manifest.seed,

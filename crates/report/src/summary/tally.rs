@@ -57,6 +57,11 @@ pub(super) fn of(run: &dyn Run, workload: &Workload) -> Result<RunTally, ReadErr
 }
 
 impl RunTally {
+    /// What was folded of the run.
+    pub(super) fn figures(&self) -> &Figures {
+        &self.figures
+    }
+
     /// Outcomes of the whole run.
     pub(super) fn outcomes(&self) -> Outcomes {
         let requests = self.arrivals().map(|_| 0);

@@ -37,7 +37,8 @@ impl ObjectiveSides {
 
 /// Each objective of any side: those first on which verdicts differ, then in the order of the plans.
 pub(super) fn of(sides: &[TalliedSide<'_>], claims: &[Vec<Claim>]) -> Vec<ObjectiveSides> {
-    let summaries = sides.iter().zip(claims).map(|(side, own)| claims::of(own, side.side.workload));
+    let summaries =
+        sides.iter().zip(claims).map(|(side, own)| claims::of(own, side.side.workload, side.tally.figures()));
     let mut objectives: Vec<ObjectiveSides> = Vec::new();
     for (at, summaries) in summaries.enumerate() {
         for summary in summaries {
