@@ -136,7 +136,7 @@ fn ship_binary(workspace: &Workspace, name: &str, platform: Platform, to: &Path)
     let mut build = workspace.cargo();
     build.args(["build", "--locked", "--package", name, "--message-format", "json-render-diagnostics"]);
     if name == TOOL {
-        build.env(SMALLER_TLS.0, SMALLER_TLS.1);
+        build.env(SMALLER_TLS.0, SMALLER_TLS.1).env("PLIMSOLL_COMMIT", commit(workspace)?);
         build.args(["--profile", "dist", "--target", platform.triple, "--config"]);
         build.arg(format!("target.{}.rustflags={}", platform.triple, platform.flags));
     } else {
@@ -147,6 +147,19 @@ fn ship_binary(workspace: &Workspace, name: &str, platform: Platform, to: &Path)
     let mut install = Command::new("install");
     install.args(["--strip", "--mode=755"]).arg(&built).arg(to);
     steps::run(install)
+}
+
+/// The commit that is built, which `--version` names; with `+` where files differ from it.
+fn commit(workspace: &Workspace) -> Result<String> {
+    let mut describe = Command::new("git");
+    describe.current_dir(workspace.root()).args([
+        "describe",
+        "--always",
+        "--exclude=*",
+        "--abbrev=8",
+        "--dirty=+",
+    ]);
+    Ok(steps::printed(&mut describe)?.trim().to_owned())
 }
 
 /// AWS-LC without its code for AVX-512, two functions of which have 0.7 MB: TLS uses AES-NI and AVX2 instead.

@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use clap::{Args, Parser, Subcommand};
 use conduct::live_address::LiveAddress;
@@ -95,16 +96,19 @@ pub(crate) use workers::{WorkerArguments, WorkersArguments};
 /// The heading of options about what a run leaves behind.
 const RESULTS: &str = "Evidence and reports";
 
-/// What `--version` prints after the name.
-const VERSION: &str = match (cfg!(feature = "scripts"), FULL) {
-    (true, _) => env!("CARGO_PKG_VERSION"),
-    (false, true) => concat!(env!("CARGO_PKG_VERSION"), " (built without k6 scripts)"),
-    (false, false) => concat!(
-        env!("CARGO_PKG_VERSION"),
-        " (built without k6 scripts, TLS, observers of PostgreSQL and Redis, imports, drafts, workers, Kubernetes, \
-         simulated runs, live outputs, manual pages and completions)"
-    ),
-};
+/// What `--version` prints after the name: with the commit where the build names it, and what was left out.
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let commit = option_env!("PLIMSOLL_COMMIT").map(|commit| format!(" ({commit})")).unwrap_or_default();
+    let left_out = match (cfg!(feature = "scripts"), FULL) {
+        (true, _) => "",
+        (false, true) => " (built without k6 scripts)",
+        (false, false) => {
+            " (built without k6 scripts, TLS, observers of PostgreSQL and Redis, imports, drafts, workers, Kubernetes, \
+             simulated runs, live outputs, manual pages and completions)"
+        }
+    };
+    format!("{}{commit}{left_out}", env!("CARGO_PKG_VERSION"))
+});
 
 /// Whether the program was built with the feature `full`; without it the verbs that it lacks are not listed.
 const FULL: bool = cfg!(feature = "full");
@@ -182,7 +186,7 @@ Examples:
 /// Load tests HTTP and gRPC services at the rate you ask for, and answers PASS, FAIL, or why the measurement can't be trusted
 #[derive(Debug, Parser)]
 #[command(
-    version = VERSION,
+    version = VERSION.as_str(),
     after_help = FIRST_COMMANDS.to_owned() + "\n\n" + EXIT_CODES + OF_SCRIPTS + OF_INTERRUPTS,
     max_term_width = 100,
     override_usage = USAGE

@@ -46,7 +46,7 @@ pub(crate) fn fetch_imports(arguments: &FetchImportsArguments) -> CommandResult<
         return Ok(0);
     }
     let written = write(&lock_path, &ImportLock::of(&*read).text());
-    written.map_err(|error| Failure::usage(anyhow!("{}", unwritable(&lock_path, &error))))?;
+    written.map_err(|error| Failure::own(anyhow!("{}", unwritable(&lock_path, &error))))?;
     let (count, cache) = (number::counted(read.len() as u64, "module"), modules.folder.display());
     screen::note(format_args!("{count} of {script} in {cache}, locked by {}", lock_path.display()));
     Ok(0)

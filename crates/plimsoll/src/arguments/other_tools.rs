@@ -34,7 +34,7 @@ pub(super) fn hint(arguments: &[OsString]) -> Option<String> {
         "run" => of_run(rest).into_iter().collect(),
         SCRIPT_VERB => {
             let elsewhere = rest.iter().find_map(|word| files::of_another_machine(word));
-            elsewhere.into_iter().chain(each.filter_map(|(word, value)| of_script(word, value))).collect()
+            elsewhere.into_iter().chain(each.filter_map(|(word, _)| of_script(word))).collect()
         }
         option if option.starts_with('-') && !ROOT_OPTIONS.contains(&option) => vec![without_verb(&words)],
         "ab" if follows(rest, &["--a", "--b"], is_url) => vec![AB_OF_URLS.to_owned()],
@@ -260,13 +260,8 @@ fn of_plan(word: &str) -> Option<String> {
     Some(format!("`run` has no option `{option}`: {why}"))
 }
 
-fn of_script(word: &str, value: Option<&str>) -> Option<String> {
+fn of_script(word: &str) -> Option<String> {
     let option = word.split('=').next().unwrap_or(word);
-    if ["-o", "--out"].contains(&word)
-        && let Some(file) = value.filter(|value| value.ends_with(".plimsoll"))
-    {
-        return Some(format!("write `--evidence {0}` for `{word} {0}`", visible(file)));
-    }
     let why = of_list(&IN_SCRIPTS, option)?;
     Some(format!("a script has no option `{option}`: {why}"))
 }
@@ -375,7 +370,6 @@ mod tests {
         ("plimsoll ab -n 100 http://h/", "plimsoll URL -n NUMBER"),
         ("plimsoll run plan.toml -e A=1", "NAME=VALUE plimsoll run PLAN"),
         ("plimsoll run -f locustfile.py --headless", "plimsoll run PLAN"),
-        ("plimsoll run-script a.js -o x.plimsoll", "--evidence x.plimsoll"),
         ("plimsoll wrk -t4 http://h/", "plimsoll URL -c NUMBER"),
         ("plimsoll k6 run a.js", "plimsoll run SCRIPT.js"),
         ("plimsoll attack -rate=5", "plimsoll http --targets FILE"),

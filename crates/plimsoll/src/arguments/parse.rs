@@ -32,8 +32,23 @@ pub(crate) struct Unusable {
 /// The command line. Help is printed, and ends the process.
 pub(crate) fn parse() -> Result<Arguments, Unusable> {
     let arguments = with_live_address(with_whole_curl(std::env::args_os().collect()));
-    let given = with_flags_alone(with_script_verb(with_http_verb(with_known_topic(arguments))));
+    let given =
+        with_run_file(with_flags_alone(with_script_verb(with_http_verb(with_known_topic(arguments)))));
     understood(&given).map_err(|(why, code)| Unusable { words: given, why, code })
+}
+
+/// `-o FILE.plimsoll` of a script is the name of the run file, as of a plan: no output of k6 has such a name.
+fn with_run_file(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    if is_script_verb(&arguments) {
+        for at in 1..arguments.len() {
+            let is_run_file =
+                Path::new(&arguments[at]).extension().is_some_and(|ending| ending == "plimsoll");
+            if is_run_file && ["-o", "--out", "--output"].iter().any(|option| arguments[at - 1] == *option) {
+                arguments[at - 1] = "--evidence".into();
+            }
+        }
+    }
+    arguments
 }
 
 /// The arguments; else what is wrong, which was printed, and the exit code.

@@ -74,6 +74,7 @@ fn visible_verbs() -> BTreeSet<String> {
     let names = pages.map(|page| page.unwrap().file_name().into_string().unwrap());
     let verbs: BTreeSet<String> = names
         .filter_map(|name| Some(name.strip_prefix("plimsoll-")?.strip_suffix(".1")?.replace('-', " ")))
+        .map(|name| if name == "fetch imports" { "fetch-imports".to_owned() } else { name })
         .collect();
     let is_topic =
         |verb: &&String| ["plan", "objectives", "script", "terms", "ci", "workers"].contains(&verb.as_str());

@@ -324,3 +324,13 @@ fn the_log_goes_where_flags_and_variables_say() {
     let stdout = run("true", &["--log-output=stdout", "--log-format=json"]);
     assert!(stdout.stdout.contains(r#""msg":"hello \"x\" a=b","source":"console""#), "{}", stdout.stdout);
 }
+
+/// As of a plan, beside an output of k6.
+#[test]
+fn o_with_the_name_of_a_run_file_names_the_run_file() {
+    let folder = TestFolder::new("");
+    folder.write("x.js", "export default function () {}");
+    folder.plimsoll(&["run", "x.js", "-q", "-o", "json=values.json", "-o", "run.plimsoll"]).exits_with(0);
+    assert_eq!(folder.files(".plimsoll"), ["run.plimsoll"]);
+    assert!(folder.read("values.json").contains("iterations"));
+}

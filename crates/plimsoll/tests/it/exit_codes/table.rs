@@ -117,6 +117,19 @@ pub(super) const READS: &[VerbRows] = &[
         never: JUDGES_NOTHING,
     },
     VerbRows {
+        name: "fetch-imports",
+        rows: &[
+            (
+                0,
+                "mkdir c; : > c/$(printf %s http://x/m.js | sha256sum | cut -c1-64).js; echo \"import 'http://x/m.js'\" > i.js; \
+                 plimsoll fetch-imports i.js --import-cache c",
+            ),
+            (1, "exec 3< i.js; plimsoll fetch-imports /dev/fd/3 --import-cache c"),
+            (2, "plimsoll fetch-imports missing.js"),
+        ],
+        never: JUDGES_NOTHING,
+    },
+    VerbRows {
         name: "completions",
         rows: &[
             (0, "plimsoll completions bash"),
