@@ -133,7 +133,7 @@ pub(crate) const HTML: Target = Target {
     name: "k6-html",
     seeds: &[
         b"ul > li:nth-child(2n+1):not(.off) a[href^='/x' i], #id ~ b:has(> i):contains('t')\n<ul id=id><li class='a off'><a href=/x>t</a><li><b><i>t</b></ul>",
-        b"td:last-of-type, svg|path, *:root:empty\n<table><tr><td>1<td>2<svg><path/></svg><template><p></template></table>",
+        b"td:last-of-type, svg path, *:root, p:empty\n<table><tr><td>1<td>2<svg><path/></svg><template><p></template></table>",
         b"form :input:checked + p:matchesOwn(a.c)\n<form><input type=checkbox checked><p>abc<p><b><p><b><p></form>&amp;&#xD800;",
     ],
     words: &[b":not(", b":has(", b":nth-last-child(", b"2147483648n", b"\\", b"]", b"'", b"<b>", b"<table>", b"</", b"<!--", b"&#", b","],

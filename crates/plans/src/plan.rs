@@ -120,7 +120,8 @@ fn parsed<T>(
     if let Some(error) = syntax.iter().min_by_key(place) {
         let message = error.message().lines().collect::<Vec<_>>().join("; ");
         let span = error.span().unwrap_or_default();
-        let hint = of_other_syntax(&text, span.start).map(|hint| format!("; {hint}")).unwrap_or_default();
+        let hint =
+            of_other_syntax(path, &text, span.start).map(|hint| format!("; {hint}")).unwrap_or_default();
         issues.add(&span, format!("not TOML: {message}{hint}"));
     }
     let resolved = syntax.is_empty().then(|| {
@@ -137,7 +138,7 @@ const JSON: &str = "it is JSON, and plans are TOML: `plimsoll new` makes a plan 
 const YAML: &str = "it is YAML, and plans are TOML: `plimsoll new URL` writes one to begin with, `plimsoll help plan` describes it";
 
 /// What to write instead, where the line with the error has what TOML writes in another way.
-fn of_other_syntax(text: &str, at: usize) -> Option<&'static str> {
+fn of_other_syntax(path: &Path, text: &str, at: usize) -> Option<&'static str> {
     let at = text.floor_char_boundary(at);
     let begin = text[..at].rfind('\n').map_or(0, |end| end + 1);
     let line = text[begin..].lines().next().unwrap_or_default();
@@ -147,6 +148,12 @@ fn of_other_syntax(text: &str, at: usize) -> Option<&'static str> {
     }
     if text[at..].trim_start().starts_with(':') || before.ends_with(':') {
         return Some("TOML writes `=` for `:`");
+    }
+    if before.ends_with('=') && text[at..].lines().next().is_none_or(|rest| rest.trim().is_empty()) {
+        return Some("the value after `=` is missing");
+    }
+    if path.extension().is_none_or(|ending| ending != "toml") {
+        return Some("a plan is a TOML file: `plimsoll new URL` writes one to begin with");
     }
     let has_inner = before.contains('"') && line.matches('"').count() > 2 && !line.contains("\\\"");
     has_inner.then_some("a text that contains quotes has single ones around it: `'{\"id\": 7}'`")

@@ -35,7 +35,7 @@ use conduct::worker_options::WorkerPlaces;
 use conduct::workers::{ConnectedWorkers, NotedFiles};
 use conduct::{RunKind, conduct, screen, standard_output};
 use engine::{Control, DryRun, KeptExchanges, Program};
-use evidence::{TerminalText, Tick, Verdict};
+use evidence::{Exemplar, TerminalText, Tick, Verdict};
 use k6::options::OptionsError;
 use k6::{InitFailure, LifecycleError, LoadedScript, LogSink, Once, ScriptError};
 
@@ -43,7 +43,7 @@ use crate::arguments::{OnInconclusive, ScriptArguments};
 use crate::outputs;
 use crate::run::live_page;
 use command_line::{accept, refused};
-use exchanges::ShownExchanges;
+use exchanges::{ShownExchanges, exchanges_of};
 pub(crate) use for_pods::{ScriptForPods, read as read_for_pods};
 pub(crate) use inputs::default_import_cache;
 use loading::{behaviour, here, load, plan};
@@ -85,6 +85,7 @@ pub(crate) fn script(mut arguments: ScriptArguments) -> CommandResult<u8> {
         live_page,
         torn_down: Ok(()),
         after: None,
+        teardown: Vec::new(),
     };
     conduct(&listener, plan, script, &request)
 }
@@ -154,22 +155,19 @@ struct ScriptRun<'a> {
     after: Option<DryRun>,
     /// With `--once`: what is shown of its exchanges.
     exchanges: Option<Arc<ShownExchanges>>,
-}
-
-impl ScriptRun<'_> {
-    /// With `--once`: what `setup` and `teardown` have sent.
-    fn show_exchanges(&self, ticks: &[Tick]) {
-        if let Some(exchanges) = &self.exchanges {
-            exchanges.show(ticks);
-        }
-    }
+    /// With `--once`: the exchanges of `teardown`, which are shown after the iterations.
+    teardown: Vec<Exemplar>,
 }
 
 impl RunKind for ScriptRun<'_> {
     fn set_up(&mut self, mut dry_run: DryRun) -> CommandResult<(DryRun, Additions)> {
         let (loaded, log) = (&self.loaded, self.log.sink());
         if loaded.options.options.no_setup != Some(true) {
-            let read = |ticks: &[Tick]| self.show_exchanges(ticks);
+            let read = |ticks: &[Tick]| {
+                if let Some(exchanges) = &self.exchanges {
+                    exchanges.show(exchanges_of(ticks), Some("setup"));
+                }
+            };
             dry_run = loaded.script.set_up(dry_run, &log, read).map_err(failed)?;
         }
         let additions = Additions {
@@ -189,15 +187,20 @@ impl RunKind for ScriptRun<'_> {
         }
         let once = DryRun::timed(program, run.clock(), listener.control_teardown());
         let (ticks, torn_down) = self.loaded.script.tear_down(&once, &self.log.sink());
-        self.show_exchanges(&ticks);
+        if self.exchanges.is_some() {
+            self.teardown = exchanges_of(&ticks).cloned().collect();
+        }
         run.add_teardown(ticks);
         self.torn_down = torn_down.map_err(failed);
     }
 
     /// k6's summary and thresholds, then the report.
     fn report(mut self, mut sealed: SealedRun, judged: Judged, listener: &Listener) -> CommandResult<u8> {
-        let ScriptRun { arguments, loaded, log, after, .. } = &mut self;
+        let ScriptRun { arguments, loaded, log, after, exchanges, teardown, .. } = &mut self;
         values::finish(loaded.values.take());
+        if let Some(exchanges) = exchanges {
+            exchanges.show(&*teardown, Some("teardown"));
+        }
         if let Some(failure) = loaded.script.requests().init_failure() {
             return Err(not_made(failure));
         }

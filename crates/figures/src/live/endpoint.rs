@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
+use evidence::url_pattern::{TOLD_APART, patterns_of};
 use evidence::{Histogram, Key, Name, Outcome};
 use workload::Workload;
 
@@ -42,6 +43,11 @@ impl Ended {
         self.response.quantile(quantile).finite_us().map(|us| us / 1_000.0)
     }
 
+    fn merge(&mut self, other: &Ended) {
+        self.failed += other.failed;
+        self.response.merge(&other.response);
+    }
+
     fn add(&mut self, outcome: Outcome, times: &Histogram) {
         match outcome {
             Outcome::Ok => self.response.merge(times),
@@ -63,12 +69,22 @@ impl EndpointFigures {
         }
     }
 
+    /// Adds all that another has counted.
+    fn merge(&mut self, other: &EndpointFigures) {
+        self.so_far.merge(&other.so_far);
+        self.heat.merge(&other.heat);
+        for (second, ended) in &other.recent {
+            if let Some(own) = self.recent_mut(*second) {
+                own.merge(ended);
+            }
+        }
+    }
+
     /// What ended in these seconds, of the last ten.
     pub fn within(&self, seconds: &Range<u32>) -> Ended {
         let mut sum = Ended::default();
         for (_, ended) in self.recent.iter().filter(|(second, _)| seconds.contains(second)) {
-            sum.failed += ended.failed;
-            sum.response.merge(&ended.response);
+            sum.merge(ended);
         }
         sum
     }
@@ -132,7 +148,10 @@ impl EndpointTable {
     }
 
     fn row_mut(&mut self, scenario: &Name, endpoint: &Name) -> &mut EndpointFigures {
-        let name = EndpointName { scenario: scenario.clone(), endpoint: endpoint.clone() };
+        let mut name = EndpointName { scenario: scenario.clone(), endpoint: endpoint.clone() };
+        if !self.places.contains_key(&name) {
+            name = self.folded(name);
+        }
         match self.places.get(&name) {
             Some(at) => &mut self.rows[*at].1,
             None if self.rows.len() >= MOST => self.others.get_or_insert_default(),
@@ -144,6 +163,32 @@ impl EndpointTable {
         }
     }
 
+    /// What a new row is to be called: itself, or the pattern of its URL, whose rows become one once they are too many to be told
+    /// apart.
+    fn folded(&mut self, name: EndpointName) -> EndpointName {
+        let patterns = patterns_of(&name.endpoint);
+        let named = |pattern: &String| EndpointName {
+            scenario: name.scenario.clone(),
+            endpoint: pattern.as_str().into(),
+        };
+        if let Some(known) = patterns.iter().map(named).find(|known| self.places.contains_key(known)) {
+            return known;
+        }
+        let is_of = |pattern: &String, other: &EndpointName| {
+            other.scenario == name.scenario && patterns_of(&other.endpoint).contains(pattern)
+        };
+        let urls = |pattern: &&String| self.rows.iter().filter(|(row, _)| is_of(pattern, row)).count();
+        let Some(pattern) = patterns.iter().find(|pattern| urls(pattern) >= TOLD_APART) else { return name };
+        let (of_pattern, mut rows): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.rows).into_iter().partition(|(row, _)| is_of(pattern, row));
+        let mut merged = EndpointFigures::default();
+        of_pattern.iter().for_each(|(_, figures)| merged.merge(figures));
+        rows.push((named(pattern), merged));
+        self.places = rows.iter().enumerate().map(|(at, (row, _))| (row.clone(), at)).collect();
+        self.rows = rows;
+        named(pattern)
+    }
+
     /// Every endpoint; those that are counted together come last.
     pub fn rows(&self) -> impl Iterator<Item = EndpointRow<'_>> {
         let named = self
@@ -152,5 +197,37 @@ impl EndpointTable {
             .map(|(name, figures)| EndpointRow { name: Some((&name.scenario, &name.endpoint)), figures });
         let others = self.others.iter().map(|figures| EndpointRow { name: None, figures });
         named.chain(others)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evidence::Metric;
+
+    use super::*;
+
+    #[test]
+    fn urls_of_one_pattern_become_one_row_with_all_of_their_figures() {
+        let mut table = EndpointTable::default();
+        let mut times = Histogram::new();
+        times.record_us(5_000, 1);
+        let mut ended = |endpoint: &str, second: u32, outcome: Outcome| {
+            let key = Key::of(Metric::ResponseTime).scenario("buy").endpoint(endpoint).outcome(outcome);
+            table.add(&key, second, &times);
+        };
+        for item in 0..30 {
+            ended(&format!("http://a/items/{item}"), item, Outcome::Ok);
+            ended("http://a/cart", item, Outcome::Http5xx);
+        }
+        ended("http://a/items/3", 30, Outcome::Timeout);
+        let rows: Vec<EndpointRow<'_>> = table.rows().collect();
+        let names: Vec<&str> = rows.iter().filter_map(|row| Some(row.name?.1)).collect();
+        assert_eq!(names, ["http://a/cart", "http://a/items/{…}"]);
+        let items = rows[1].figures;
+        assert_eq!((items.so_far.response.count(), items.so_far.failed), (30, 1));
+        let recent = items.within(&(26..31));
+        assert_eq!((recent.response.count(), recent.failed), (4, 1));
+        let columns = items.heat.columns(0, 0..31).map(|column| column.completed());
+        assert_eq!(columns.collect::<Vec<_>>(), [1; 31]);
     }
 }

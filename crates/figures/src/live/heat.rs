@@ -84,6 +84,17 @@ impl HeatHistory {
         }
     }
 
+    /// Adds all columns of another, as far as they are kept.
+    pub(super) fn merge(&mut self, other: &HeatHistory) {
+        for (own, others) in self.scales.iter_mut().zip(&other.scales) {
+            for column in others {
+                if let Some(sum) = column_mut(own, column.start_s) {
+                    sum.add(&column.rows, column.failed);
+                }
+            }
+        }
+    }
+
     /// The columns at a scale that begin in these seconds, the earliest first; those in which nothing ended are left out.
     pub fn columns(&self, scale: usize, seconds: std::ops::Range<u32>) -> impl Iterator<Item = &HeatColumn> {
         self.scales[scale].iter().filter(move |column| seconds.contains(&column.start_s))

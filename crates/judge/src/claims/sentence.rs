@@ -299,7 +299,7 @@ pub(super) const ASSUMPTION: &str = "assumes that no request was answered faster
 fn counted_as(share: &ShareMeasurement) -> &'static str {
     match share.decision.answer {
         ShareAnswer::Pass => "count as missed",
-        ShareAnswer::Fail => "count as met",
+        ShareAnswer::Fail => "count as met: even so it is violated",
         _ => "count as unknown",
     }
 }

@@ -14,9 +14,7 @@ pub(crate) struct LastSecond {
 pub(super) fn last_second(run: &dyn Run) -> Result<Option<LastSecond>, ReadError> {
     let Some(last) = run.seconds().checked_sub(1).filter(|last| *last > 0) else { return Ok(None) };
     let mut failed = 0;
-    for (id, _) in
-        select(run.keys(), Metric::ResponseTime, |key| key.outcome.is_some_and(Outcome::is_failure))
-    {
+    for (id, _) in select(run.keys(), Metric::ResponseTime, |key| key.outcome.is_some_and(may_be_cut_off)) {
         failed += run.histogram(id, last..last + 1)?.count();
     }
     let is_in_flight = |key: &&SeriesKey| &*key.name == "in_flight" && &*key.target == SeriesKey::GENERATOR;
@@ -27,4 +25,9 @@ pub(super) fn last_second(run: &dyn Run) -> Result<Option<LastSecond>, ReadError
         }
     }
     Ok(in_flight.map(|in_flight| LastSecond { failed, in_flight }))
+}
+
+/// Whether the end of a run may be why a request failed: not where a response came. The status of a gRPC call may be its client's.
+fn may_be_cut_off(outcome: Outcome) -> bool {
+    outcome.is_failure() && (!outcome.is_answer() || matches!(outcome, Outcome::Grpc(_)))
 }

@@ -151,7 +151,7 @@ fn unended(facts: &Facts<'_>, what: &str, counts: &[BegunAndEnded], in_flight: O
                 brief::count(open),
                 brief::count(begun)
             );
-            findings.push(RULE.finding(Severity::Info, Scope::default(), text));
+            findings.push(without_fault(Scope::default(), text, NOTHING_TO_DO));
         }
         _ => {}
     }
@@ -244,7 +244,8 @@ fn ran_out_of_time(scenario: &Scenario, scope: Scope, planned: u64, begun: u64) 
         brief::count(planned)
     );
     let figures = [("planned", planned as f64, "1"), ("begun", begun as f64, "1")];
-    with_figures(RULE.finding(Severity::Info, scope, what), &figures)
+    let next = "Nothing, or give the scenario a longer `max_duration` if all iterations are to be made.";
+    with_figures(without_fault(scope, what, next), &figures)
 }
 
 /// Requests that the generator cancelled or left in flight.
@@ -265,7 +266,14 @@ fn given_up(facts: &Facts<'_>) -> Option<Finding> {
         brief::were(in_flight)
     );
     let figures = [("cancelled", cancelled as f64, "1"), ("in flight", in_flight as f64, "1")];
-    Some(with_figures(RULE.finding(Severity::Info, Scope::default(), what), &figures))
+    Some(with_figures(without_fault(Scope::default(), what, NOTHING_TO_DO), &figures))
+}
+
+const NOTHING_TO_DO: &str = "Nothing: what has no end is no result.";
+
+/// What a reader of the counts should know, although they add up.
+fn without_fault(scope: Scope, what: String, next: &str) -> Finding {
+    Finding { next: next.to_owned(), ..RULE.finding(Severity::Info, scope, what) }
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::L7,
     title: "end-of-run-cutoff",
     severity: Severity::Caution,
-    tests: "At least 10 requests failed in the last second, and their number is within 15 % of the requests \
-            in flight before it.",
+    tests: "At least 10 requests failed in the last second without an HTTP response, and their number is within 15 % of the \
+            requests in flight before it.",
     affects: "objectives on requests of the last phase",
     why: "Requests that the end of the run cut off did not fail: they had no time to complete.",
     next: "Give scenarios a `graceful_stop` as long as their longest response.",
@@ -40,7 +40,7 @@ fn cut_off(last: LastSecond, scope: Scope) -> Option<Finding> {
         return None;
     }
     let what = format!(
-        "{} requests failed in the last second, and {} were in flight before it: the end of the run cut them off.",
+        "{} requests failed without a response in the last second, and {} were in flight before it: the end of the run cut them off.",
         brief::count(last.failed),
         brief::significant(last.in_flight)
     );
@@ -54,25 +54,29 @@ fn cut_off(last: LastSecond, scope: Scope) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use evidence::SeriesKey;
+    use evidence::{Outcome, SeriesKey};
 
     use crate::testing::{Load, TestRun};
 
     fn ending_with(failed: u64) -> TestRun {
+        ending_with_outcome(failed, Outcome::Timeout)
+    }
+
+    fn ending_with_outcome(failed: u64, outcome: Outcome) -> TestRun {
         let mut test_run = TestRun::new().offer("steady", "list", Load::ok(100));
         test_run.observe(
             &SeriesKey::new("in_flight", SeriesKey::GENERATOR, "1").instance(evidence::Instance::default()),
             0..70,
             40.0,
         );
-        test_run.offer_once(69, "list", Load { failed, ..Load::ok(0) });
+        test_run.offer_once(69, "list", Load { failed, outcome, ..Load::ok(0) });
         test_run
     }
 
     #[test]
     fn as_many_failures_as_requests_in_flight_were_cut_off() {
         insta::assert_snapshot!(ending_with(42).findings(super::check), @r"
-        caution [steady] 42 requests failed in the last second, and 40 were in flight before it: the end of the run cut them off.
+        caution [steady] 42 requests failed without a response in the last second, and 40 were in flight before it: the end of the run cut them off.
           failed Some(42.0) 1, in flight Some(40.0) 1, threshold Some(15.0) %
         ");
     }
@@ -81,6 +85,7 @@ mod tests {
     fn other_failures_are_those_of_the_target() {
         assert_eq!(ending_with(80).findings(super::check), "nothing");
         assert_eq!(ending_with(0).findings(super::check), "nothing");
+        assert_eq!(ending_with_outcome(42, Outcome::Http5xx).findings(super::check), "nothing");
     }
 
     #[test]

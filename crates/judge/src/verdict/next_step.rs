@@ -1,6 +1,7 @@
 //! What to do about objectives that have no result.
 
 use evidence::{Claim, Finding, RuleId, Verdict};
+use workload::Measure;
 
 use crate::claims;
 use crate::facts::Facts;
@@ -23,7 +24,10 @@ pub(super) fn of(
     let mut steps: Vec<String> = Vec::new();
     for (measured, claim) in facts.objectives.iter().zip(claims).filter(|(_, claim)| claim.verdict == verdict)
     {
-        match cause(claim, findings, verdict) {
+        let failing = findings.iter().find(|finding| finding.rule == RuleId::T4);
+        let is_of_failures =
+            measured.objective.measure == Measure::ErrorRate && verdict == Verdict::Inconclusive;
+        match failing.filter(|_| is_of_failures).or_else(|| cause(claim, findings, verdict)) {
             Some(finding) if seen.contains(&finding.rule) => {}
             Some(finding) => {
                 seen.push(finding.rule);
@@ -54,7 +58,8 @@ fn cause<'f>(claim: &Claim, findings: &'f [Finding], verdict: Verdict) -> Option
 
 fn step(finding: &Finding) -> String {
     match finding.rule {
-        RuleId::W1 => format!("{} {}", finding.what, finding.next),
+        RuleId::W1 => format!("{} {}", finding.next, finding.what),
+        RuleId::T4 => format!("Find out why requests fail. {} {}", finding.what, finding.next),
         _ => finding.next.clone(),
     }
 }
@@ -82,7 +87,10 @@ mod tests {
     fn a_lost_worker_is_the_cause_of_the_load_that_it_did_not_offer() {
         let judgement = with_lost_worker(half_dropped()).judge();
         assert!(
-            judgement.because.contains("Next: At 40 s worker 2 vanished: the connection was closed. Look at")
+            judgement.because.contains("Next: Look at")
+                && judgement.because.contains("worker 2 vanished: the connection was closed"),
+            "{}",
+            judgement.because
         );
         assert_eq!(judgement.findings[0].title, "worker-vanished", "it comes before what follows from it");
     }
@@ -120,6 +128,18 @@ mod tests {
             judgement.findings.iter().all(|finding| finding.title != "too-few-tail-samples"),
             "{judgement:?}"
         );
+    }
+
+    #[test]
+    fn of_an_endpoint_that_mostly_fails_the_failures_are_the_next_step() {
+        let failing = Load { failed: 9, ..Load::ok(1) };
+        let test_run =
+            TestRun::new().offer("steady", "list", Load::ok(100)).offer("steady", "login", failing);
+        let judgement = test_run.with_objective("few", "error_rate(all) < 8.2%").judge();
+        assert_eq!(judgement.verdict, Verdict::Inconclusive, "{}", judgement.because);
+        let step = "Next: Find out why requests fail. 10 % success of `login`";
+        assert!(judgement.because.contains(step), "{}", judgement.because);
+        assert!(!judgement.because.contains("longer"), "{}", judgement.because);
     }
 
     #[test]

@@ -39,7 +39,9 @@ const KEYS: [&str; 9] = [
 /// Read the executor; none if it has an error, which is added to the issues.
 pub(super) fn read(section: &Section<'_>, window: Option<&ScenarioWindow>) -> Option<Executor> {
     let item = section.need("executor", "`executor = \"constant-arrival-rate\"`");
-    let kind = item.as_ref().and_then(|item| item.text());
+    let written = item.as_ref().and_then(|item| item.text());
+    // The keys of one that is misspelt are read as those of the one that is meant, so that their errors are said too.
+    let kind = written.and_then(|written| nearest_executor(item.as_ref()?, written));
     let keys = EXECUTORS.iter().find(|(name, _)| Some(*name) == kind).map_or(&KEYS[..], |(_, keys)| keys);
     for key in KEYS {
         if let (Some(item), false) = (section.get(key), keys.contains(&key)) {
@@ -51,7 +53,7 @@ pub(super) fn read(section: &Section<'_>, window: Option<&ScenarioWindow>) -> Op
         }
     }
     let reader = ExecutorReader { section, window };
-    match kind? {
+    let executor = match kind? {
         "constant-arrival-rate" => {
             let rate = section.need("rate", "`rate = \"300/s\"`").and_then(|item| positive_rate(&item));
             let duration = window.and_then(|window| window.duration(section));
@@ -73,16 +75,24 @@ pub(super) fn read(section: &Section<'_>, window: Option<&ScenarioWindow>) -> Op
             })
         }
         "shared-iterations" => reader.shared_iterations(),
-        other => {
-            let names = EXECUTORS.map(|(name, _)| name);
-            let hint = match nearest(other, names) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("there are {}", listed(&names)),
-            };
-            item?.wrong(format!("there is no executor `{other}`; {hint}"));
-            None
-        }
+        _ => None,
+    };
+    executor.filter(|_| kind == written)
+}
+
+/// The executor of this name; else the one that is meant, if any is, and the name is added to the issues.
+fn nearest_executor(item: &Item<'_>, written: &str) -> Option<&'static str> {
+    let names = EXECUTORS.map(|(name, _)| name);
+    if let Some(known) = names.into_iter().find(|name| *name == written) {
+        return Some(known);
     }
+    let near = nearest(written, names);
+    let hint = match near {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("there are {}", listed(&names)),
+    };
+    item.wrong(format!("there is no executor `{written}`; {hint}"));
+    near
 }
 
 /// Report the keys of open models in a scenario with a closed model.

@@ -9,7 +9,7 @@ use super::errors::PlanErrors;
 use super::section::{Issues, Item, Section, Span};
 use workload::model::Workload;
 use workload::nearest::nearest;
-use workload::objective::{self, Filter, Measure, Objective, is_series};
+use workload::objective::{self, Filter, Measure, Objective, Quantity, is_series};
 
 /// The target name of the machine's series.
 const HOST: &str = "host";
@@ -59,7 +59,7 @@ pub fn asked(workload: &Workload, asks: &[String]) -> Result<Vec<Objective>, Pla
         let is_endpoint = |name: &str| workload.steps().any(|step| step.name == name);
         let parsed = objective::parse_among(name, text, &is_endpoint);
         if let Some(objective) = issues.check_lines(&span, parsed) {
-            known.check(&objective, &issues, &span);
+            known.check(&objective.measure, &objective.filter, &issues, &span);
             objectives.push(objective);
         }
         issues.finish()?;
@@ -76,8 +76,11 @@ fn read_among(root: &Section<'_>, known: &KnownNames) -> Vec<Objective> {
             None => !is_series(name),
         };
         let parsed = objective::parse_among(&item.key, written.text, &is_endpoint);
+        if parsed.is_err() {
+            known.check_quantity(written.text, &is_endpoint, item.issues, &written.span);
+        }
         if let Some(mut objective) = item.issues.check_lines(&written.span, parsed) {
-            known.check(&objective, item.issues, &written.span);
+            known.check(&objective.measure, &objective.filter, item.issues, &written.span);
             objective.abort_after = written.abort_after;
             if objective.abort_after.is_some() && objective.measure.watched().is_none() {
                 item.wrong(NOT_WATCHED);
@@ -165,11 +168,27 @@ impl KnownNames {
         }
     }
 
-    fn check(&self, objective: &Objective, issues: &Issues<'_>, span: &Span) {
-        let Objective { measure, filter, .. } = objective;
+    fn check(&self, measure: &Measure, filter: &Filter, issues: &Issues<'_>, span: &Span) {
         for UnknownName { name, message } in self.check_names(measure, filter) {
             issues.add(&issues.place_of(span, &name), message);
         }
+    }
+
+    /// Of an objective whose bound is wrong: check the names in what it compares.
+    fn check_quantity(
+        &self,
+        text: &str,
+        is_endpoint: &dyn Fn(&str) -> bool,
+        issues: &Issues<'_>,
+        span: &Span,
+    ) {
+        let Some((compared, _)) = text.split_once(['<', '>']) else { return };
+        let Ok(Quantity::Measure { measure, filter }) =
+            objective::parse_quantity(compared.trim_end(), is_endpoint)
+        else {
+            return;
+        };
+        self.check(&measure, &filter, issues, span);
     }
 
     /// What is wrong with the names in a measure.

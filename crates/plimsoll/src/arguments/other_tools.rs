@@ -19,8 +19,8 @@ use workload::units;
 
 use super::verbs::SCRIPT_VERB;
 use tables::{
-    AD_HOC, GRPC_ALONE, HTTP_ALONE, IN_PLANS, IN_SCRIPTS, NOT_NEEDED, OF_OTHER_VERBS, ONE_HYPHEN, TOOLS,
-    VERBS,
+    AD_HOC, GRPC_ALONE, HTTP_ALONE, IN_PLANS, IN_SCRIPTS, JMETER, NOT_NEEDED, OF_OTHER_VERBS, ONE_HYPHEN,
+    TOOLS, VERBS,
 };
 
 /// What to write instead of a command line that another tool would understand: a sentence a line.
@@ -70,7 +70,15 @@ const AB_OF_URLS: &str = "`--a` and `--b` are commands that start the two versio
 /// What is said where there is neither a verb nor a URL.
 fn without_verb(words: &[&str]) -> String {
     let has = |option: &str| words.iter().any(|word| word.split('=').next() == Some(option));
-    if has("--targets") { TARGETS_ALONE.to_owned() } else { VERB_MISSING.to_owned() }
+    let is_of_jmeter = words.iter().any(|word| word.ends_with(".jmx"));
+    let said = if has("--targets") {
+        TARGETS_ALONE
+    } else if is_of_jmeter {
+        JMETER
+    } else {
+        VERB_MISSING
+    };
+    said.to_owned()
 }
 
 /// Whether one of these options has a value like this.
@@ -93,11 +101,17 @@ pub(super) fn of_similar_option<'a>(
     option: &'a str,
     known: impl IntoIterator<Item = &'a str>,
 ) -> Option<String> {
-    let mut elsewhere = AD_HOC.iter().chain(&HTTP_ALONE).map(|(theirs, _)| *theirs);
-    if verb != "http" || known.into_iter().any(|known| is_nearly(option, known)) {
+    if known.into_iter().any(|known| is_nearly(option, known)) {
         return None;
     }
-    ad_hoc(verb, elsewhere.find(|theirs| is_nearly(option, theirs))?, None)
+    let is_meant = |theirs: &&str| is_nearly(option, theirs);
+    match verb {
+        "http" => {
+            ad_hoc(verb, AD_HOC.iter().chain(&HTTP_ALONE).map(|(theirs, _)| *theirs).find(is_meant)?, None)
+        }
+        "run" => of_plan(IN_PLANS.iter().flat_map(|(theirs, _)| *theirs).copied().find(is_meant)?),
+        _ => None,
+    }
 }
 
 /// Whether the words are long, and differ by two letters at most, wherever those are.
@@ -295,8 +309,9 @@ pub(super) fn unknown_verb<'a>(verb: &str, verbs: impl IntoIterator<Item = &'a s
     if let Some(file) = files::misspelt(verb) {
         return Some(file);
     }
-    if verb == "localhost" || verb.contains('.') {
-        return Some(format!("to load a host write its URL: `plimsoll http://{shown}/`"));
+    if verb.split('/').next() == Some("localhost") || verb.contains('.') {
+        let end = if verb.contains('/') { "" } else { "/" };
+        return Some(format!("to load a host write its URL: `plimsoll http://{shown}{end}`"));
     }
     let verbs: Vec<&str> = verbs.into_iter().collect();
     // Letters that changed places, as in `rnu`, are not similar in the sense of Jaro and Winkler.
@@ -396,6 +411,8 @@ mod tests {
         ("plimsoll locustfile.py --headless", "a Locust file (Python) is not run"),
         ("plimsoll run locustfile.py --headless", "a Locust file (Python) is not run"),
         ("plimsoll run -J x.jmx", "JMeter's plans are not run"),
+        ("plimsoll -n -t x.jmx -l out.jtl", "JMeter's plans are not run"),
+        ("plimsoll run locustfile.py -u 10", "a Locust file (Python) is not run"),
         ("plimsoll run plan.toml --no-thresholds", "without `[objectives]`"),
         ("plimsoll cloud script.js", "`plimsoll run SCRIPT.js`, on more machines with `--worker HOST:PORT`"),
         ("plimsoll ab --a http://h/ --b http://g/ plan.toml", "commands that start"),

@@ -17,7 +17,7 @@ const WORKERS: &str = include_str!("../../../../docs/scale-out.md");
 const OBJECTIVES: &str = "## Objectives\n";
 
 /// The names of the topics.
-pub(crate) const TOPICS: [&str; 6] = ["plan", "objectives", "script", "terms", "ci", "workers"];
+pub(crate) const TOPICS: [&str; 6] = ["plan", "objectives", "ci", "script", "terms", "workers"];
 
 /// What else one may call a topic or a verb.
 const CALLED: [(&str, &[&str]); 7] = [

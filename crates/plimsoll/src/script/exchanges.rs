@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use conduct::{once, screen, standard_output};
 use evidence::sink::{Sink, SinkError};
-use evidence::{Observed, Outcome, RunEnd, TerminalText, Tick};
+use evidence::{Exemplar, Name, Observed, Outcome, RunEnd, TerminalText, Tick};
 use report::number::counted;
 
 /// How many exchanges were shown, and how many of them failed.
@@ -21,9 +21,11 @@ impl ShownExchanges {
         Box::new(ExchangePrinter(self.clone()))
     }
 
-    /// Show those of ticks, and count them.
-    pub(super) fn show(&self, ticks: &[Tick]) {
-        for exchange in ticks.iter().flat_map(|tick| &tick.exemplars) {
+    /// Show these, and count them; with this function in place of the scenario, if one is named.
+    pub(super) fn show<'e>(&self, exchanges: impl IntoIterator<Item = &'e Exemplar>, function: Option<&str>) {
+        for exchange in exchanges {
+            let scenario = function.map_or_else(|| exchange.scenario.clone(), Name::from);
+            let exchange = &Exemplar { scenario, ..exchange.clone() };
             self.all.fetch_add(1, Ordering::Relaxed);
             let is_failure = exchange.outcome != Outcome::Ok;
             self.failed.fetch_add(u64::from(is_failure), Ordering::Relaxed);
@@ -41,11 +43,16 @@ impl ShownExchanges {
     }
 }
 
+/// The exchanges of ticks.
+pub(super) fn exchanges_of(ticks: &[Tick]) -> impl Iterator<Item = &Exemplar> {
+    ticks.iter().flat_map(|tick| &tick.exemplars)
+}
+
 struct ExchangePrinter(Arc<ShownExchanges>);
 
 impl Sink for ExchangePrinter {
     fn tick(&mut self, tick: &Tick) -> Result<(), SinkError> {
-        self.0.show(std::slice::from_ref(tick));
+        self.0.show(&tick.exemplars, None);
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use conduct::recording::SealedRun;
 use conduct::screen::{self, Stream};
 use conduct::standard_output;
 use engine::DryRun;
-use evidence::{Ending, Judgement, Run, TerminalText, Verdict};
+use evidence::{Ending, Judgement, RuleId, Run, TerminalText, Verdict};
 use k6::results::{FinishedScript, RunResults, Terminals};
 use k6::summary::{Colours, handle_summary, summary_export, summary_text};
 use k6::{Level, LogLine, LogSink, SummaryOutput};
@@ -162,6 +162,12 @@ impl ScriptOutcome {
         if let Some(why) = &self.aborted {
             screen::note(why);
             return ABORTED;
+        }
+        // What a worker that vanished did not send says nothing of the target.
+        if judgement.findings.iter().any(|finding| finding.rule == RuleId::W1)
+            && own == Some(Verdict::Invalid)
+        {
+            return ::judge::exit_code(Verdict::Invalid);
         }
         if self.was_stopped {
             return CROSSED;

@@ -72,12 +72,12 @@ fn an_exchange_is_shown_without_control_characters_and_its_body_behind_a_mark() 
 
 #[test]
 fn a_failed_precheck_shows_the_exchange_in_the_same_way() {
-    let target = http_target(503);
+    let target = http_target(403);
     let folder = TestFolder::new(&checked(&closed(target.addr(), 1)));
     let ran = folder.plimsoll(&["run", "plan.toml"]);
     ran.exits_with(2).is_harmless().stderr_contains(&[
         "step `get` failed before the load:\n",
-        "< 503\n",
+        "< 403\n",
         "\n  |  PASS  forged\n",
     ]);
 }

@@ -345,6 +345,9 @@ fn once_calls_the_function_of_each_scenario_and_shows_every_exchange() {
     let asked = ["/setup", "/list?page=1", "/list?page=2", "/cart"].map(shown);
     assert_eq!(asked, [2, 1, 1, 1], "{}", ran.stdout);
     assert_eq!(shown("  | shoe"), 1, "{}", ran.stdout);
+    let heads = ran.stdout.lines().filter_map(|line| line.strip_prefix("── "));
+    let heads: Vec<&str> = heads.filter_map(|head| head.split_once(" / ")).map(|(of, _)| of).collect();
+    assert_eq!((heads[0], heads[4]), ("setup", "teardown"), "{}", ran.stdout);
     assert_eq!(target.requests(), 5);
     let refused = folder.plimsoll(&["run", "script.js", "--once", "--workers", "2", "-e", &base]);
     refused

@@ -121,6 +121,7 @@ fast = "p95(lisst, phase = upp) < 50"
     plan.toml:9:12: `10` is not a duration without a unit; write `10s` or `10ms`
     plan.toml:12:12: there is no executor `constant-rate`; did you mean `constant-arrival-rate`?
     plan.toml:13:11: there is no phase `upp`; did you mean `up`?
+    plan.toml:14:8: a rate is above 0
     plan.toml:17:7: there is no target `shopp`; did you mean `shop`?
     plan.toml:18:10: `weight` takes a whole number from 1 to 1000000, not 0
     plan.toml:19:13: `bad name` is not a header name
@@ -131,6 +132,8 @@ fast = "p95(lisst, phase = upp) < 50"
     plan.toml:21:27: `(` is not a regular expression: error: unclosed group
     plan.toml:21:38: a value comes from one of `json`, `header` and `regex`, from `header` with `regex`, or is a JSON path: `"$.token"`
     plan.toml:22:11: `soon` is not a duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`
+    plan.toml:24:13: there is no endpoint `lisst`; did you mean `list`?
+    plan.toml:24:28: there is no phase `upp`; did you mean `up`?
     plan.toml:24:35: `50` is not a duration without a unit; write `50s` or `50ms`
         p95(lisst, phase = upp) < 50
                                   ^
@@ -140,6 +143,14 @@ fast = "p95(lisst, phase = upp) < 50"
 #[test]
 fn the_first_error_of_toml_is_reported_with_its_line() {
     assert_snapshot!(errors("version = 1\nname = \"x\n[targets\n", &[]), @r#"plan.toml:2:10: not TOML: invalid basic string, expected `"`"#);
+    assert_snapshot!(errors("version = 1\nname = \n", &[]), @"plan.toml:2:8: not TOML: string values must be quoted, expected literal string; the value after `=` is missing");
+    let readme: FilesInMemory = [("README.md", "# Shop\n\nIt sells.\n")].into_iter().collect();
+    let markdown = load(Path::new("README.md"), &readme, &env, &Overrides::default());
+    let markdown = markdown.expect_err("it is Markdown").to_string();
+    assert!(
+        markdown.ends_with("a plan is a TOML file: `plimsoll new URL` writes one to begin with"),
+        "{markdown}"
+    );
     assert_snapshot!(errors("", &[]), @r"
     plan.toml:1:1: a plan needs one scenario or more: `[[scenarios]]`
     plan.toml:1:1: the plan needs `version`: `version = 1`

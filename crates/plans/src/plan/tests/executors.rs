@@ -57,7 +57,10 @@ fn phases_limit_the_duration_of_iterations() {
 #[test]
 fn wrong_keys_and_numbers_are_reported() {
     let reported = |lines: &str| errors(&plan_of(lines), &[]);
-    assert_snapshot!(reported("executor = \"ramping-vu\"\nstages = []"), @"plan.toml:4:12: there is no executor `ramping-vu`; did you mean `ramping-vus`?");
+    assert_snapshot!(reported("executor = \"ramping-vu\"\nstages = []"), @r"
+    plan.toml:4:12: there is no executor `ramping-vu`; did you mean `ramping-vus`?
+    plan.toml:5:10: a scenario lasts longer than 0
+    ");
     assert_snapshot!(reported("executor = \"ramping-vus\"\nvus = 3\nstages = [{ to = 1, over = \"1s\" }]"), @"plan.toml:5:1: `vus` does not apply to this executor; it takes `start_vus`, `stages` and `graceful_ramp_down`");
     assert_snapshot!(reported("executor = \"ramping-vus\"\nstages = [{ to = \"5/s\", over = \"1s\" }]"), @"plan.toml:5:18: `to` takes a whole number from 0 to 1000000, not string");
     assert_snapshot!(reported("executor = \"ramping-vus\"\nstart_vus = 0\nstages = [{ to = 0, over = \"1s\" }]"), @"plan.toml:6:10: no stage has a virtual user, so nothing would be offered");

@@ -24,8 +24,8 @@ pub(super) fn hint(words: &[&str]) -> Option<String> {
     };
     let host = value(&["--host"]).filter(|_| words.contains(&"--headless") || words[0].starts_with('-'));
     // One without options of Locust is recognised by what is in it.
-    let given =
-        words.iter().find(|word| is_locust_file(word)).filter(|_| words.contains(&"--headless")).copied();
+    let has_its_option = ["--headless", "-u", "--users"].iter().any(|option| words.contains(option));
+    let given = words.iter().find(|word| is_locust_file(word)).filter(|_| has_its_option).copied();
     let file = value(&["-f", "--locustfile"]).filter(|file| file.ends_with(".py")).or(given);
     let users = value(&["-u", "--users"]).filter(|users| is_bare(users)).unwrap_or("NUMBER");
     if host.is_none() && file.is_none() {

@@ -151,11 +151,10 @@ pub(super) const IN_PLANS: [(&[&str], &str); 16] = [
         &["--no-thresholds"],
         "a plan without `[objectives]` is measured and not judged; `--once` sends each step once and judges nothing",
     ),
-    (
-        &["-J"],
-        "JMeter's plans are not run: `plimsoll new URL` begins a plan, and `plimsoll import` reads results of JMeter",
-    ),
+    (&["-J"], JMETER),
 ];
+
+pub(super) const JMETER: &str = "JMeter's plans are not run: `plimsoll new URL` begins a plan, and `plimsoll import FILE.jtl` reads results of JMeter";
 
 /// Options of runs of plans, for scripts of k6, and how it is done there.
 pub(super) const IN_SCRIPTS: [(&[&str], &str); 5] = [

@@ -39,12 +39,26 @@ const SURPLUS: [(&str, &str); 6] = [
     ("check", "One plan is checked: check the second by a command of its own"),
 ];
 
+/// Options of a load, each of which takes a value.
+const OF_LOADS: [&str; 5] = ["-n", "-c", "-r", "-z", "-t"];
+
+/// An option whose value was left out, so that the next one became it, and that.
+fn without_value(arguments: &[OsString]) -> Option<(&str, &str)> {
+    let is_option =
+        |word: &str| word.starts_with('-') && word.chars().nth(1).is_some_and(char::is_alphabetic);
+    let pairs = arguments.windows(2).filter_map(|pair| Some((pair[0].to_str()?, pair[1].to_str()?)));
+    pairs.into_iter().find(|(option, next)| OF_LOADS.contains(option) && is_option(next))
+}
+
 /// What to write, where something is missing or one too many.
 pub(super) fn next_step(arguments: &[OsString], error: &clap::Error) -> Option<String> {
     if let (ErrorKind::UnknownArgument, Some(ContextValue::String(word))) =
         (error.kind(), error.get(ContextKind::InvalidArg))
     {
         let verb = arguments.get(1)?.to_str().filter(|_| !word.starts_with('-'))?;
+        if let Some((option, next)) = without_value(arguments) {
+            return Some(format!("`{option}` needs a value, and `{next}` follows it"));
+        }
         return SURPLUS.iter().find(|(of, _)| *of == verb).map(|(_, next)| (*next).to_owned());
     }
     if let (Some(ContextValue::String(option)), Some(ContextValue::String(value))) =
