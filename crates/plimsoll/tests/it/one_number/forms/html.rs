@@ -140,13 +140,15 @@ fn figure(form: &mut Form, figure: &Node) {
     let title = caption.first("b").unwrap().text();
     if let Some(note) = caption.first("span.note").map(Node::text) {
         let what = format!("curve/{title}");
-        match captured("{} ok, {} failed ({})", &note) {
+        // Behind it are bounds that the plot has no place for.
+        let note = note.split("; ").next().unwrap();
+        match captured("{} ok, {} failed ({})", note) {
             Some(found) => {
                 let names = ["ok", "failed", "failed share"];
                 names.iter().zip(found).for_each(|(name, text)| form.show(format!("{what}/{name}"), text));
             }
             None => {
-                let [ended] = parts("{} ended, failures not known", &note);
+                let [ended] = parts("{} ended, failures not known", note);
                 form.show(format!("{what}/ended"), ended);
             }
         }
