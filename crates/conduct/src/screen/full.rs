@@ -152,7 +152,7 @@ pub(crate) fn recent() -> Vec<String> {
 /// Keep `text` while the screen is used; whether that is so.
 pub(super) fn keep(text: &TerminalText) -> bool {
     let mut recent = locked(&RECENT);
-    recent.extend(text.lines().map(str::to_owned));
+    recent.extend(text.lines().filter(|line| !is_continued(line)).map(str::to_owned));
     let dropped = recent.len().saturating_sub(MOST_RECENT);
     recent.drain(..dropped);
     drop(recent);
@@ -160,6 +160,11 @@ pub(super) fn keep(text: &TerminalText) -> bool {
     let Some(kept) = kept.as_mut() else { return false };
     text.lines().for_each(|line| kept.add(line));
     true
+}
+
+/// Whether a line says more of the one before it, such as where an exception was thrown.
+fn is_continued(line: &str) -> bool {
+    line.starts_with([' ', '\t']) || line.starts_with("\\t")
 }
 
 impl Kept {
@@ -250,6 +255,12 @@ mod tests {
         let mut text = TerminalText::default();
         text.piece("\x1b[31m", "red \u{1b}[2J").piece("", " and m plain").end_line();
         assert_eq!(without_colours(text.trim_end()), "red \\u{1b}[2J and m plain");
+    }
+
+    #[test]
+    fn of_an_exception_the_screen_shows_what_was_thrown() {
+        let lines = ["ERRO Error: boom", "\\tat default (script.js:3:9)", "  at f"];
+        assert_eq!(lines.map(is_continued), [false, true, true]);
     }
 
     #[test]

@@ -52,6 +52,12 @@ plimsoll explain RULE           a rule, such as L1
 | workers | a load from several machines |
 ";
 
+/// What a topic is about, in a few words; none of an unknown one.
+pub(crate) fn about(topic: &str) -> Option<&'static str> {
+    let row = HELP.lines().find_map(|line| line.strip_prefix(&format!("| {topic} | ")))?;
+    row.trim_end_matches(" |").split("; ").next()
+}
+
 /// The page of a topic; none of an unknown one.
 pub(crate) fn topic(name: &str) -> Option<&'static str> {
     match name {

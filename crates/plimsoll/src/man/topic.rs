@@ -2,7 +2,7 @@
 
 use roff::{Inline, Roff, bold, roman};
 
-use crate::arguments::{MarkdownBlock, blocks};
+use crate::arguments::{MarkdownBlock, about, blocks};
 
 /// The page of a topic. Tables become lists, whose terms are the first cells of the rows.
 pub(super) fn topic_page(topic: &str, markdown: &str, source: &str, manual: &str) -> String {
@@ -10,7 +10,7 @@ pub(super) fn topic_page(topic: &str, markdown: &str, source: &str, manual: &str
     let name = format!("plimsoll-{topic}");
     page.control("TH", [name.as_str(), "1", "", source, manual]);
     page.control("SH", ["NAME"]);
-    page.text([roman(format!("{name} - {topic}: a page of the documentation of Plimsoll"))]);
+    page.text([roman(format!("{name} - {}", about(topic).unwrap_or("a page of the documentation")))]);
     blocks(markdown).iter().for_each(|block| add(&mut page, block));
     page.to_roff()
 }
