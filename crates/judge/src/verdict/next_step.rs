@@ -9,22 +9,24 @@ use crate::facts::Facts;
 /// More steps at once are the findings' own to say.
 const MAX_STEPS: usize = 2;
 
-/// What to do so that the next run answers the objectives of this `verdict`, each step once, in the order of the plan; none
-/// where nothing says so.
+/// What to do so that the next run answers the objectives of this `verdict`, each step once, in the order of the plan; where it is
+/// FAIL, what to look at if most requests failed. None where nothing says so.
 pub(super) fn of(
     facts: &Facts<'_>,
     claims: &[Claim],
     findings: &[Finding],
     verdict: Verdict,
 ) -> Option<String> {
-    if !matches!(verdict, Verdict::Invalid | Verdict::Inconclusive) {
-        return None;
+    let failing = findings.iter().find(|finding| finding.rule == RuleId::T4);
+    match verdict {
+        Verdict::Invalid | Verdict::Inconclusive => {}
+        Verdict::Fail => return failing.map(|finding| format!("Next: {}", finding.next)),
+        Verdict::Pass | Verdict::Measured => return None,
     }
     let mut seen: Vec<RuleId> = Vec::new();
     let mut steps: Vec<String> = Vec::new();
     for (measured, claim) in facts.objectives.iter().zip(claims).filter(|(_, claim)| claim.verdict == verdict)
     {
-        let failing = findings.iter().find(|finding| finding.rule == RuleId::T4);
         let is_of_failures =
             measured.objective.measure == Measure::ErrorRate && verdict == Verdict::Inconclusive;
         match failing.filter(|_| is_of_failures).or_else(|| cause(claim, findings, verdict)) {
@@ -59,7 +61,7 @@ fn cause<'f>(claim: &Claim, findings: &'f [Finding], verdict: Verdict) -> Option
 fn step(finding: &Finding) -> String {
     match finding.rule {
         RuleId::W1 => format!("{} {}", finding.next, finding.what),
-        RuleId::T4 => format!("Find out why requests fail. {} {}", finding.what, finding.next),
+        RuleId::T4 => format!("{} {}", finding.next, finding.what),
         _ => finding.next.clone(),
     }
 }
@@ -137,8 +139,9 @@ mod tests {
             TestRun::new().offer("steady", "list", Load::ok(100)).offer("steady", "login", failing);
         let judgement = test_run.with_objective("few", "error_rate(all) < 8.2%").judge();
         assert_eq!(judgement.verdict, Verdict::Inconclusive, "{}", judgement.because);
-        let step = "Next: Find out why requests fail. 10 % success of `login`";
-        assert!(judgement.because.contains(step), "{}", judgement.because);
+        let step =
+            format!("Next: {} 10 % success of `login`", crate::rules::functional_failure_phase::RULE.next);
+        assert!(judgement.because.contains(&step), "{}", judgement.because);
         assert!(!judgement.because.contains("longer"), "{}", judgement.because);
     }
 
