@@ -348,7 +348,8 @@ fn statistic(text: &str) -> Option<Statistic> {
                 && digits.chars().all(|c| c.is_ascii_digit() || c == '.');
             // Parsed with the exponent −2: a division by 100 would make 99.9 % 0.9990000000000001.
             let quantile: f64 = format!("{digits}e-2").parse().ok().filter(|_| is_number)?;
-            (quantile > 0.0 && quantile <= 1.0).then_some(Statistic::Quantile(quantile))?
+            // Whoever writes `p0.95` means 95 %, which nearly every run would meet if it were taken as 0.95 %.
+            (0.01..=1.0).contains(&quantile).then_some(Statistic::Quantile(quantile))?
         }
     })
 }

@@ -117,6 +117,8 @@ fn mistakes_in_objectives_are_answered_where_they_are() {
         ("failure_rate < 1%", 0, "did you mean `error_rate`? Write it like `error_rate < 1%`"),
         ("p101 < 5ms", 0, "a percentile is above 0 and at most 100"),
         ("95 < 5ms", 0, "did you mean `p95`?"),
+        ("p0.95 < 5ms", 0, "percentiles are in per cent; did you mean `p95`?"),
+        ("p0.999 < 5ms", 0, "did you mean `p99.9`?"),
         ("http_req_duration: p(95)<500", 0, "write `p95 < 500ms`"),
         ("p95 < 50ms and p99 < 1s", 11, "`p99 < 1s` is an objective of its own"),
         ("p95 < 50ms, p99 < 1s", 10, "`p99 < 1s` is an objective of its own"),

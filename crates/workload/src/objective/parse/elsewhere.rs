@@ -80,10 +80,16 @@ pub(super) fn unknown_measure(text: &str) -> String {
     }
 }
 
-/// Of `p101`, `p0`, and `95` without its letter.
+/// Of `p101`, `p0`, `p0.95`, and `95` without its letter.
 fn wrong_percentile(text: &str) -> Option<String> {
     let digits = text.strip_prefix('p').unwrap_or(text);
     let percent: f64 = digits.parse().ok()?;
+    if let Some(decimals) = digits.strip_prefix("0.").filter(|_| percent > 0.0) {
+        let percent = format!("0.{decimals}e2").parse::<f64>().ok()?;
+        return Some(format!(
+            "there is no measure `{text}`: percentiles are in per cent; did you mean `p{percent}`?"
+        ));
+    }
     Some(match percent > 0.0 && percent <= 100.0 {
         true => format!("there is no measure `{text}`; did you mean `p{digits}`?"),
         false => {
