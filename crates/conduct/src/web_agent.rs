@@ -15,7 +15,7 @@ const DOWNLOAD_TIME: Duration = Duration::from_secs(30);
 const MAX_TEXT_BYTES: u64 = 16 << 20;
 const MAX_REDIRECTS: u32 = 10;
 
-/// An agent whose requests take at most this long. A status is no error.
+/// An agent whose requests take at most this long. A status such as 404 is not an error.
 pub(crate) fn configured(patience: Duration) -> ConfigBuilder<AgentScope> {
     let found = rustls_native_certs::load_native_certs();
     let roots: Vec<Certificate<'static>> =

@@ -76,7 +76,7 @@ pub enum LoadError {
     /// Its lock file cannot be read.
     #[error("cannot read {}: {error}", path.display())]
     UnreadLock { path: PathBuf, error: io::Error },
-    /// Its lock file is none.
+    /// Its lock file is not a valid one.
     #[error("{}: {error}", path.display())]
     Lock { path: PathBuf, error: ImportLockError },
     /// A file of values cannot be written.

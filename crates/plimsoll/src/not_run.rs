@@ -1,5 +1,5 @@
 //! The files that a run with a verdict names on its command line, until it has written them: they say NOT RUN, and why. Reports of an
-//! earlier run are none of this one, and neither is its evidence.
+//! earlier run are not reports of this one, and neither is its evidence.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -75,7 +75,7 @@ fn a_command_line_that_cannot_be_used_is_an_error_in_the_reports_that_it_names()
     }
 }
 
-/// What follows an option by mistake is no report.
+/// What follows an option by mistake is not a report.
 #[test]
 fn a_command_line_that_cannot_be_used_changes_no_other_file() {
     let (folder, _target) = passed();

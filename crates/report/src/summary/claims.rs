@@ -274,7 +274,7 @@ impl ClaimSummary {
         let is_open_below = self.quantity == Quantity::Time && low <= 0.0;
         let low = self.number(low, self.digits());
         Some(match high {
-            // A time of nothing is no limit.
+            // A time of zero is not a limit.
             Some(high) if is_open_below => format!("≤ {}", self.number(high, self.digits())),
             Some(high) => format!("{low} to {}", self.number(high, self.digits())),
             None => format!("≥ {low}"),
