@@ -94,8 +94,8 @@ pub enum ImportLockError {
     #[error("\"{url}\" is not in {IMPORT_LOCK}: `plimsoll fetch-imports SCRIPT` adds it")]
     Unlocked { url: String },
     #[error(
-        "\"{url}\" has the SHA-256 {found}, and {IMPORT_LOCK} has {locked}: `plimsoll fetch-imports SCRIPT --update` accepts what its \
-         server has now"
+        "\"{url}\" has the SHA-256 {found}, and {IMPORT_LOCK} has {locked}: `plimsoll fetch-imports SCRIPT` fetches it again, and with \
+         `--update` accepts what its server has now"
     )]
     Changed { url: String, found: String, locked: String },
 }

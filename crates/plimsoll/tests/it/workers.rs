@@ -178,6 +178,33 @@ fn the_arrivals_of_a_killed_worker_are_dropped_by_the_generator() {
     assert!((25..=125).contains(&count("dropped_late")), "{arrivals}");
 }
 
+/// k6's own answer would be 99: the threshold on dropped iterations is crossed.
+#[test]
+fn a_script_whose_worker_was_killed_is_invalid_and_its_target_is_not_blamed() {
+    let target = target();
+    let folder = TestFolder::new("");
+    folder.write(
+        "script.js",
+        format!(
+            "import http from 'k6/http';
+            export const options = {{
+                scenarios: {{ all: {{ executor: 'constant-arrival-rate', rate: 50, duration: '6s', preAllocatedVUs: 20 }} }},
+                thresholds: {{ dropped_iterations: ['count<5'] }},
+            }};
+            export default () => http.get('http://{}/');",
+            target.addr()
+        ),
+    );
+    for (more, code) in [(&[][..], 5), (&["--k6-exit-codes"], 99)] {
+        let run = ["run", "script.js", "--quiet", "--workers", "2", "-o", "run.plimsoll", "--force"];
+        let mut run = folder.start(&[&run[..], more].concat());
+        let workers = workers_of(&mut run, &folder, 2);
+        kill_process(workers[1], Signal::KILL).unwrap();
+        run.end().exits_with(code).stdout_contains(&["✗ 'count<5'", "W1"]);
+        std::fs::remove_file(folder.path("run.plimsoll")).unwrap();
+    }
+}
+
 #[test]
 fn a_worker_that_was_stopped_for_a_while_is_late_and_stays() {
     let target = target();
