@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::anyhow;
 use engine::iteration::Behaviour;
 use engine::{DryRun, DryRunError, LeftOut, Program};
-use evidence::{Name, Outcome, TerminalText, visible};
+use evidence::{Exemplar, Name, Outcome, TerminalText, visible};
 use workload::{LoadedPlan, ProcessRef, Workload};
 
 use crate::failure::{CommandResult, Failure};
@@ -129,11 +129,12 @@ fn check(dry_run: &DryRun) -> Result<(), DryRunError> {
                 failed_before
                     .extend(failed.into_iter().map(|exchange| (exchange.endpoint, exchange.outcome)));
             }
-            Ok(()) => {
+            Ok(exchanges) => {
                 note_server_errors(&failed_before, "and succeeded when sent again");
+                note_redirects(dry_run.program().workload(), &exchanges);
                 return Ok(());
             }
-            refused => return refused,
+            Err(refused) => return Err(refused),
         }
     }
     let offered = "each time it was sent: the load is offered, and such failures count";
@@ -147,6 +148,26 @@ fn note_server_errors(failed: &BTreeMap<Name, Outcome>, then: &str) {
     let names = names.collect::<Vec<_>>().join(", ");
     if !failed.is_empty() {
         screen::note(format_args!("check before the load: {names} failed with a server error {then}"));
+    }
+}
+
+/// Says which steps are answered with a redirect that counts as a success without anyone having asked for it.
+fn note_redirects(workload: &Workload, exchanges: &[Exemplar]) {
+    let expects_none = |endpoint: &Name| {
+        workload.steps().any(|step| step.name == **endpoint && step.expect.status.is_empty())
+    };
+    for exchange in exchanges {
+        let Some(status @ (301 | 302 | 303 | 307 | 308)) = exchange.status else { continue };
+        if expects_none(&exchange.endpoint) {
+            let location = exchange.response_headers.iter().find(|(name, _)| name == "location");
+            let to = location.map(|(_, to)| format!(" to {}", visible(to))).unwrap_or_default();
+            screen::note(format_args!(
+                "warning: `{}` is answered with the redirect {status}{to}, which counts as a success: what is measured is the \
+                 redirect and not what it leads to. Use the address that it leads to, or follow it (-L of a command, `redirects` \
+                 in plans); if the redirect is meant, expect it: `expect = {{ status = {status} }}`",
+                visible(&exchange.endpoint)
+            ));
+        }
     }
 }
 

@@ -173,11 +173,12 @@ impl DryRun {
         })
     }
 
-    /// Send each step of each scenario once beside the schedule, with data of its own, and check that all succeeded.
+    /// Send each step of each scenario once beside the schedule, with data of its own, and check that all succeeded. The
+    /// exchanges, in the plan's order.
     ///
     /// # Errors
     /// [`DryRunError::Failed`] with the exchanges that failed.
-    pub fn check(&self) -> Result<(), DryRunError> {
+    pub fn check(&self) -> Result<Vec<Exemplar>, DryRunError> {
         let workload = self.program.workload();
         let scenarios = &self.program.steps.scenarios;
         let sent = (0..scenarios.len()).filter(|index| workload.without_spare_rows(*index).is_none());
@@ -186,7 +187,8 @@ impl DryRun {
         for index in sent {
             exchanges.extend(self.send_each(ScenarioIndex(index), Data::OfItsOwn)?);
         }
-        require_success(&exchanges)
+        require_success(&exchanges)?;
+        Ok(exchanges)
     }
 
     /// Send each step of a scenario once, and return the exchanges in order.

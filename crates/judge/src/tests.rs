@@ -113,7 +113,7 @@ fn a_generator_that_stalls_decides_what_its_stalls_cannot_change() {
     let mut test_run = sound().with_objective("impossible", "p95(list, phase = steady) < 1ms");
     test_run.stall(10..70, 9_000);
     insta::assert_snapshot!(test_run.verdict(), @r"
-    FAIL: 1 of 4 objectives is violated: impossible (p95(list, phase = steady) < 1ms, measured 10.5 ms). 3 are met. The run is too short to rule out outages longer than 1 s that occur less than once in 23.3 s.
+    FAIL: 1 of 4 objectives is violated: impossible (p95(list, phase = steady) < 1ms, measured 10.5 ms). 3 are met. The run is too short to rule out outages longer than 1 s that occur less than once in 23.3 s. Next: Look at the parts of a request and the slowest exchanges in the HTML report; if it is the load that makes it slow, `plimsoll diagnose` names what limits it.
     PASS fast
       10.5 ms over 6,000 observations: 0 of 6,000 failed or took 50 ms or longer; the true share is at most 0.0499 %, and 5 % is allowed (95 % confidence, effective sample size 6,000).
       S9 noisy-host (caution): Other work took the processor: loop 0 was stalled for 90 % of `steady` (longest stall 9.01 ms).
@@ -152,7 +152,7 @@ fn counts_that_do_not_add_up_invalidate_a_run_without_objectives() {
 fn a_run_that_its_plan_ended_early_is_judged_on_what_there_is() {
     let run = || sound().with_objective("impossible", "p95(list, phase = steady) < 1ms");
     insta::assert_snapshot!(run().stopped_by("impossible", 65_432).verdict(), @r"
-    FAIL: 1 of 4 objectives is violated: impossible (p95(list, phase = steady) < 1ms, measured 10.5 ms). 3 are met. The run is too short to rule out outages longer than 1 s that occur less than once in 23.3 s. The plan's stop rule for impossible ended the run at 65.4 s of 70 s.
+    FAIL: 1 of 4 objectives is violated: impossible (p95(list, phase = steady) < 1ms, measured 10.5 ms). 3 are met. The run is too short to rule out outages longer than 1 s that occur less than once in 23.3 s. The plan's stop rule for impossible ended the run at 65.4 s of 70 s. Next: Look at the parts of a request and the slowest exchanges in the HTML report; if it is the load that makes it slow, `plimsoll diagnose` names what limits it.
     PASS fast
       10.5 ms over 6,000 observations: 0 of 6,000 failed or took 50 ms or longer; the true share is at most 0.0499 %, and 5 % is allowed (95 % confidence, effective sample size 6,000).
     PASS few_errors

@@ -5,17 +5,15 @@ use conduct::failure::{CommandResult, Failure};
 use conduct::plan::Disk;
 use conduct::run_file::RunFilePolicy;
 use conduct::run_request::RunRequest;
-use conduct::screen;
 use conduct::signals::Listener;
 use conduct::workers::ResolvedRun;
-use judge::expected_observations;
 use plans::adhoc::{AdhocError, Pace, Sources};
 use plans::asked;
 use workload::LoadedPlan;
 use workload::connection::{Connecting, IpVersion, TlsSettings};
 
 use crate::arguments::{ConnectArguments, KeepArguments, PaceArguments};
-use crate::{run, too_few};
+use crate::run;
 
 /// This machine's files and environment.
 pub(crate) const SOURCES: Sources<'static> = Sources { files: &Disk, env: &environment };
@@ -53,9 +51,6 @@ pub(crate) fn conduct(
     let keep = arguments.output.as_deref().map_or(RunFilePolicy::Temporary, RunFilePolicy::At);
     let mut plan = plan.map_err(Failure::usage)?;
     plan.workload.objectives = asked(&plan.workload, &arguments.objectives).map_err(Failure::usage)?;
-    let expected = expected_observations(&plan.workload);
-    let warnings = too_few::warnings(&expected).chain(too_few::reversed(&plan.workload));
-    warnings.chain(too_few::rates_of_closed(&plan.workload)).for_each(screen::note);
     let live_page = run::live_page(&plan, arguments.options.live.as_ref(), &arguments.options.outputs)?;
     let request = RunRequest {
         live_page: live_page.as_ref(),

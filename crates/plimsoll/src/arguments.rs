@@ -89,7 +89,7 @@ pub(crate) use selftest::{
 };
 pub(crate) use session::{SessionArguments, SlotArguments};
 pub(crate) use topics::blocks::{MarkdownBlock, blocks};
-pub(crate) use topics::{TOPICS, about, topic};
+pub(crate) use topics::{TOPICS, about, called, topic};
 pub(crate) use verbs::SCRIPT_VERB;
 pub(crate) use workers::{WorkerArguments, WorkersArguments};
 

@@ -11,7 +11,7 @@ use workload::offer::{offer, think_paces};
 use workload::{Flow, Schedule, Workload};
 
 use crate::arguments::CheckArguments;
-use crate::too_few::{self, duration};
+use crate::objective_warnings::{self, duration};
 use crate::{literal_values, login_rows};
 
 pub(crate) fn check(arguments: &CheckArguments) -> CommandResult<u8> {
@@ -102,19 +102,11 @@ fn add_objectives(text: &mut TerminalText, workload: &Workload) {
         let name = visible(&objective.name);
         text.line(format_args!("  {name:<width$}  {}", observations(objective)));
     }
-    let warnings = too_few::warnings(&expected).chain(too_few::reversed(workload));
-    for warning in warnings.chain(too_few::rates_of_closed(workload)) {
+    for warning in objective_warnings::warnings(workload) {
         text.line("").line(warning);
     }
     for objective in expected.iter().filter(|objective| objective.are_hardly_enough()) {
-        text.line("").line(too_few::hardly_enough(objective));
-    }
-    for (objective, offered) in expected.iter().filter_map(|o| Some((o, o.offered_below?))) {
-        text.line("").line(format_args!(
-            "warning: `{}` cannot be met: it asks for more completions a second than the {} that the plan offers",
-            visible(&objective.name),
-            number::rate(offered)
-        ));
+        text.line("").line(objective_warnings::hardly_enough(objective));
     }
 }
 

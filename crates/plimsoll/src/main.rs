@@ -38,6 +38,7 @@ mod name_service;
 #[cfg(feature = "full")]
 mod new;
 mod not_run;
+mod objective_warnings;
 mod outputs;
 mod picture;
 mod profile;
@@ -51,7 +52,6 @@ mod script;
 #[path = "without_scripts.rs"]
 mod script;
 mod selftest;
-mod too_few;
 #[cfg(feature = "full")]
 mod worker;
 

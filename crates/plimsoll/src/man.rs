@@ -14,8 +14,10 @@ use clap_mangen::Man;
 use conduct::failure::{CommandResult, Failure};
 use conduct::screen::Stream;
 use conduct::standard_output;
+use evidence::visible;
+use workload::nearest::nearest;
 
-use crate::arguments::{self, ManArguments, TOPICS, topic};
+use crate::arguments::{self, ManArguments, TOPICS, called, topic};
 use closing::closing;
 use topic::topic_page;
 
@@ -54,15 +56,23 @@ fn by_man(page: &str) -> std::io::Result<ExitStatus> {
 fn asked_page(command: &Command, name: &[String]) -> CommandResult<String> {
     match name {
         [name] if name == command.get_name() => page(command).map_err(Failure::own),
-        [name] if TOPICS.contains(&name.as_str()) => Ok(page_of_topic(name)),
-        verb => page(find(command, verb)?).map_err(Failure::own),
+        words => match called(&words.join("-")) {
+            Some(topic) => Ok(page_of_topic(topic)),
+            None => page(find(command, words)?).map_err(Failure::own),
+        },
     }
 }
 
 fn find<'a>(command: &'a Command, verb: &[String]) -> CommandResult<&'a Command> {
     verb.iter().try_fold(command, |command, name| {
         command.find_subcommand(name).ok_or_else(|| {
-            Failure::usage(anyhow!("there is no verb `{}`; `plimsoll --help` lists them", verb.join(" ")))
+            let name = visible(name);
+            let verbs = command.get_subcommands().map(Command::get_name);
+            let near = nearest(&name, verbs.chain(TOPICS));
+            let near = near.map_or_else(|| ":".to_owned(), |near| format!("; did you mean `{near}`?"));
+            Failure::usage(anyhow!(
+                "there is no verb or topic `{name}`{near} `plimsoll --help` lists the verbs, `plimsoll help -h` the topics"
+            ))
         })
     })
 }

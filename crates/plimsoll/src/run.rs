@@ -18,7 +18,10 @@ use workload::LoadedPlan;
 
 use crate::arguments::{OutputArguments, RunArguments, RunOptionArguments};
 use crate::outputs::{self, PreopenedReports};
-use crate::{literal_values, login_rows};
+use crate::{
+    literal_values, login_rows,
+    objective_warnings::{self, NO_OBJECTIVES},
+};
 
 pub(crate) fn run(arguments: &RunArguments) -> CommandResult<u8> {
     let listener = Listener::start()?;
@@ -78,6 +81,10 @@ pub(crate) fn conduct_plan(
     login_rows::warnings(&plan.workload).for_each(screen::note);
     if options.once {
         return once::once(&prepare(plan, request)?.dry_run);
+    }
+    objective_warnings::warnings(&plan.workload).into_iter().for_each(screen::note);
+    if plan.workload.objectives.is_empty() && options.outputs.reports.files.junit.is_some() {
+        screen::note(NO_OBJECTIVES);
     }
     let live_page = request.live_page;
     conduct(listener, plan, PlanRun { workers, outputs: &options.outputs, live_page }, request)

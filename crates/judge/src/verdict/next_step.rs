@@ -9,8 +9,12 @@ use crate::facts::Facts;
 /// More steps at once are the findings' own to say.
 const MAX_STEPS: usize = 2;
 
+/// What to look at where a target is too slow.
+const SLOW: &str = "Look at the parts of a request and the slowest exchanges in the HTML report; if it is the load that makes it slow, \
+                    `plimsoll diagnose` names what limits it.";
+
 /// What to do so that the next run answers the objectives of this `verdict`, each step once, in the order of the plan; where it is
-/// FAIL, what to look at if most requests failed. None where nothing says so.
+/// FAIL, what to look at. None where nothing says so.
 pub(super) fn of(
     facts: &Facts<'_>,
     claims: &[Claim],
@@ -20,7 +24,10 @@ pub(super) fn of(
     let failing = findings.iter().find(|finding| finding.rule == RuleId::T4);
     match verdict {
         Verdict::Invalid | Verdict::Inconclusive => {}
-        Verdict::Fail => return failing.map(|finding| format!("Next: {}", finding.next)),
+        Verdict::Fail => {
+            let of_times = || is_slow(facts, claims).then(|| format!("Next: {SLOW}"));
+            return failing.map(|finding| format!("Next: {}", finding.next)).or_else(of_times);
+        }
         Verdict::Pass | Verdict::Measured => return None,
     }
     let mut seen: Vec<RuleId> = Vec::new();
@@ -45,6 +52,19 @@ pub(super) fn of(
         }
     }
     (!distinct.is_empty()).then(|| format!("Next: {}", distinct.join(" ")))
+}
+
+/// Whether an objective on times is violated.
+fn is_slow(facts: &Facts<'_>, claims: &[Claim]) -> bool {
+    let is_of_times = |measure: &Measure| {
+        matches!(measure, Measure::ResponseTime(_) | Measure::ServiceTime(_) | Measure::IterationTime(_))
+    };
+    let mut judged = facts.objectives.iter().zip(claims);
+    // An infinite quantile is one of failures.
+    let is_long = |claim: &Claim| claim.observed.value.is_some_and(f64::is_finite);
+    judged.any(|(it, claim)| {
+        claim.verdict == Verdict::Fail && is_of_times(&it.objective.measure) && is_long(claim)
+    })
 }
 
 /// The finding that keeps the claim from a result. Where a worker was lost the rest follows from that.
@@ -143,6 +163,16 @@ mod tests {
             format!("Next: {} 10 % success of `login`", crate::rules::functional_failure_phase::RULE.next);
         assert!(judgement.because.contains(&step), "{}", judgement.because);
         assert!(!judgement.because.contains("longer"), "{}", judgement.because);
+    }
+
+    #[test]
+    fn a_target_that_is_too_slow_is_looked_into() {
+        let judgement = TestRun::new()
+            .offer("steady", "list", Load::ok(1_000))
+            .with_objective("fast", "p95(list) < 1us")
+            .judge();
+        assert_eq!(judgement.verdict, Verdict::Fail);
+        assert!(judgement.because.ends_with(&format!(" Next: {}", super::SLOW)), "{}", judgement.because);
     }
 
     #[test]

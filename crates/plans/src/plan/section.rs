@@ -179,7 +179,10 @@ impl<'a> Section<'a> {
 /// Keys as other tools have them, and what is written here.
 const OF_OTHER_TOOLS: [(&[&str], &str); 7] = [
     (&["steps", "requests"], "steps belong to a scenario: `[[scenarios.steps]]`"),
-    (&["thresholds", "slo", "slos"], "write `[objectives]`, such as `fast = \"p95(all) < 50ms\"`"),
+    (
+        &["thresholds", "slo", "slos", "gate", "gates", "sla"],
+        "write `[objectives]`, such as `fast = \"p95(all) < 50ms\"`",
+    ),
     (&["capture", "captures"], "write `extract`, such as `extract = { token = \"$.token\" }`"),
     (&["check", "checks", "assert", "asserts"], "write `expect`, such as `expect = { status = 200 }`"),
     (

@@ -17,7 +17,7 @@ pub(super) const MAN_EXAMPLES: &str = "\
 Examples:
   plimsoll man | man -l -                         the page of the command
   plimsoll man run | man -l -                     the page of a verb
-  plimsoll man plan | man -l -                    the page of a topic: `plan`, `objectives`, `script`, `terms`
+  plimsoll man plan | man -l -                    the page of a topic (`plimsoll help -h` lists them)
   plimsoll man --dir ~/.local/share/man/man1      every page as a file";
 
 #[derive(Debug, Args)]
@@ -28,7 +28,7 @@ pub(crate) struct CompletionsArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct ManArguments {
-    /// A verb, such as `run` or `selftest engine`, or a topic: `plan`, `objectives`, `script`, `terms` [default: `plimsoll` itself]
+    /// A verb, such as `run` or `selftest engine`, or a topic: plan, objectives, ci, script, terms, workers [default: `plimsoll` itself]
     pub(crate) verb: Vec<String>,
     /// Write every page to this folder instead, replacing those of an older version
     #[arg(long, value_name = "DIR", conflicts_with = "verb")]

@@ -2,6 +2,8 @@
 
 use clap::Command;
 
+use super::topics::TOPICS;
+
 /// Heading and verbs of each group.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Test", &["run", "http", "grpc", "new", "check", "quick"]),
@@ -38,7 +40,7 @@ fn listed(command: &Command) -> String {
             Some(found) if found.is_hide_set() => return None,
             Some(found) => found.get_about().map(ToString::to_string).unwrap_or_default(),
             None => {
-                "Print the help of a verb, or of a topic: `plan`, `objectives`, `script`, `terms`".to_owned()
+                format!("Print the help of a verb, or of a topic: {}", TOPICS.join(", "))
             }
         };
         let indent = MARGIN + widest + GAP;

@@ -138,8 +138,15 @@ fn asked_help(arguments: &[OsString]) -> Option<anyhow::Result<String>> {
     let [_, help, name, section @ ..] = arguments else { return None };
     let name = name.to_str().filter(|_| help == "help")?;
     let section: Vec<_> = section.iter().map(|word| word.to_string_lossy()).collect();
-    let is_verb = Arguments::command().find_subcommand(name).is_some();
-    (!is_verb).then(|| topics::help(name, &section.join(" ")))
+    let command = Arguments::command();
+    let Some(verb) = command.find_subcommand(name) else {
+        return Some(topics::help(name, &section.join(" ")));
+    };
+    let unknown = section.first().filter(|word| verb.find_subcommand(&***word).is_none())?;
+    Some(Err(anyhow::anyhow!(
+        "`{name}` has no verb `{}`: `plimsoll help {name}` lists its options",
+        visible(unknown)
+    )))
 }
 
 /// What to write for an option that is almost one of another tool.

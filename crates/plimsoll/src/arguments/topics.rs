@@ -19,15 +19,20 @@ const OBJECTIVES: &str = "## Objectives\n";
 /// The names of the topics.
 pub(crate) const TOPICS: [&str; 6] = ["plan", "objectives", "ci", "script", "terms", "workers"];
 
-/// What else one may call a topic or a verb.
-const CALLED: [(&str, &[&str]); 7] = [
+/// What else one may call a topic.
+const CALLED: [(&str, &[&str]); 6] = [
     ("script", &["k6", "scripts", "javascript", "js"]),
     ("objectives", &["thresholds", "threshold", "slo", "slos", "objective"]),
     ("terms", &["glossary", "vocabulary"]),
     ("plan", &["plans", "toml"]),
     ("ci", &["exit-codes", "codes", "verdicts"]),
     ("workers", &["distributed", "scale-out", "--worker"]),
-    ("explain", &["rules", "rule", "findings"]),
+];
+
+/// What else one may call a key of a plan.
+const KEYS: [(&str, &[&str]); 2] = [
+    ("expect", &["checks", "assertions", "assert", "expectations"]),
+    ("data", &["csv", "feeder", "datasets"]),
 ];
 
 /// How help works.
@@ -71,9 +76,15 @@ pub(crate) fn topic(name: &str) -> Option<&'static str> {
     }
 }
 
-/// The topic or verb that is called so.
-pub(super) fn called(name: &str) -> Option<&'static str> {
-    CALLED.iter().find(|(_, names)| names.contains(&name)).map(|(topic, _)| *topic)
+/// The topic that is called so.
+pub(crate) fn called(name: &str) -> Option<&'static str> {
+    let own = TOPICS.into_iter().find(|topic| *topic == name);
+    own.or_else(|| CALLED.iter().find(|(_, names)| names.contains(&name)).map(|(topic, _)| *topic))
+}
+
+/// The key of a plan that is called so elsewhere.
+fn of_plans(name: &str) -> Option<&'static str> {
+    KEYS.iter().find(|(_, names)| names.contains(&name)).map(|(key, _)| *key)
 }
 
 fn objectives() -> Option<&'static str> {
@@ -90,11 +101,15 @@ pub(super) fn help(name: &str, section: &str) -> anyhow::Result<String> {
     if name.starts_with('p') && name[1..].parse::<f64>().is_ok() {
         anyhow::bail!("`{name}` is what an objective is about: `plimsoll help objectives` describes it");
     }
-    let (topics, asked) = match topic(called(name).unwrap_or(name)) {
-        Some(page) if section.is_empty() || called(name).is_some() => return Ok(page.to_owned()),
-        Some(_) => (vec![name], section.to_owned()),
+    if section.is_empty() && judge::explain(name).is_some() {
+        anyhow::bail!("`{name}` is a rule: `plimsoll explain {name}` describes it");
+    }
+    let (topics, asked) = match called(name).and_then(|name| Some((name, topic(name)?))) {
+        Some((_, page)) if section.is_empty() => return Ok(page.to_owned()),
+        Some((name, _)) => (vec![name], section.to_owned()),
         None => (TOPICS.to_vec(), format!("{name} {section}").trim().to_owned()),
     };
+    let asked = of_plans(&asked).map_or(asked, str::to_owned);
     let pages: Vec<&str> = topics.iter().filter_map(|name| topic(name)).collect();
     let titled = pages.iter().find_map(|page| sections::titled(page, &asked)).map(str::to_owned);
     let found = titled.or_else(|| pages.iter().find_map(|page| sections::of_key(page, &asked)));
@@ -165,6 +180,8 @@ mod tests {
             ("extract", "", "## Steps"),
             ("plan", "", "# Plan files"),
             ("exit", "codes", "## Exit codes"),
+            ("k6", "exit codes", "## Exit codes"),
+            ("assertions", "", "## Steps"),
         ] {
             let page = help(name, section).unwrap_or_else(|wrong| panic!("{name} {section}: {wrong}"));
             assert!(page.starts_with(&format!("{title}\n")), "{name} {section}: {page}");
@@ -201,6 +218,7 @@ mod tests {
             ("nonsense", "", "there is no topic, section or key `nonsense`\n"),
             ("scenarois", "", "the nearest is `Scenarios`: `plimsoll help scenarios`"),
             ("abort", "", "`plimsoll help plan` has the word in "),
+            ("S4", "", "`S4` is a rule: `plimsoll explain S4`"),
         ] {
             let wrong = help(name, section).expect_err("there is no such section").to_string();
             assert!(wrong.contains(said), "{name}: {wrong}");

@@ -40,6 +40,33 @@ fn redirects_are_followed_up_to_the_option() {
 }
 
 #[test]
+fn a_redirect_that_nobody_asked_for_is_warned_of_before_it_is_measured() {
+    let redirect = CannedResponse::new(302).header("location", "/login");
+    let target = testbed::http(Site::new().at("/a", redirect.into()).at("/login", Behaviour::ok())).unwrap();
+    let folder = TestFolder::new("");
+    let url = format!("http://{}/a", target.addr());
+    let line = ["http", &url, "-n", "4", "--quiet"];
+    let warning = "warning: `GET /a` is answered with the redirect 302 to /login, which counts as a success";
+    folder.plimsoll(&line).exits_with(0).stderr_contains(&[warning, "(-L of a command"]);
+    assert_eq!(folder.plimsoll(&[&line[..], &["-L"]].concat()).exits_with(0).stderr, "");
+    let plan = |expect: &str| {
+        let address = target.addr();
+        format!(
+            "version = 1\n[targets.api]\nurl = \"http://{address}\"\n[[scenarios]]\nname = \"all\"\n\
+             executor = \"shared-iterations\"\nvus = 1\niterations = 2\n[[scenarios.steps]]\nname = \"leave\"\n\
+             get = \"${{api.url}}/a\"\n{expect}"
+        )
+    };
+    folder.write("unasked.toml", plan(""));
+    folder
+        .plimsoll(&["run", "unasked.toml", "--quiet"])
+        .exits_with(0)
+        .stderr_contains(&["`leave` is answered with"]);
+    folder.write("meant.toml", plan("expect = { status = 302 }\n"));
+    assert_eq!(folder.plimsoll(&["run", "meant.toml", "--quiet"]).exits_with(0).stderr, "");
+}
+
+#[test]
 fn command_lines_of_other_generators_are_understood() {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let folder = TestFolder::new("");

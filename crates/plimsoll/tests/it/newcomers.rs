@@ -101,6 +101,28 @@ fn a_run_that_is_too_short_for_an_objective_is_warned_of_before_it() {
     ]);
     let enough = line("20k", "p50 < 20s");
     assert!(!enough.exits_with(0).stderr.contains("warning"), "{}", enough.stderr);
+    let plan = |objective: &str| {
+        let address = target.addr();
+        format!(
+            "version = 1\n[targets.api]\nurl = \"http://{address}\"\n[[scenarios]]\nname = \"all\"\n\
+             executor = \"shared-iterations\"\nvus = 1\niterations = 100\n[[scenarios.steps]]\nname = \"list\"\n\
+             get = \"${{api.url}}/x\"\n{objective}"
+        )
+    };
+    folder.write(
+        "short.toml",
+        plan("[objectives]\nfast = \"p99(list) < 20s\"\nturned = \"p50(list) > 1us\"\n"),
+    );
+    folder.plimsoll(&["run", "short.toml", "-q"]).exits_with(4).stderr_contains(&[
+        "warning: `fast` cannot pass: it gets 100 requests",
+        "warning: `turned` requires more than its bound; did you mean `p50(list) < 1us`?",
+    ]);
+    folder.write("open.toml", plan(""));
+    folder
+        .plimsoll(&["run", "open.toml", "-q", "--junit", "gate.xml"])
+        .exits_with(0)
+        .stderr_contains(&["warning: --junit will report no failure, because there are no objectives"]);
+    assert_eq!(folder.plimsoll(&["run", "open.toml", "-q"]).exits_with(0).stderr, "");
 }
 
 #[test]
@@ -122,6 +144,14 @@ fn verbs_are_listed_in_groups_and_topics_are_pages() {
         .plimsoll(&["help", "plan", "scenarios"])
         .exits_with(0)
         .stdout_contains(&["SCENARIOS\n", "max_vus"]);
+    folder
+        .plimsoll(&["help", "run", "file"])
+        .exits_with(2)
+        .stderr_contains(&["`run` has no verb `file`: `plimsoll help run` lists its options"]);
+    for name in [&["man", "k6"][..], &["man", "exit", "codes"]] {
+        folder.plimsoll(name).exits_with(0).stdout_contains(&[".TH plimsoll-"]);
+    }
+    folder.plimsoll(&["man", "rnu"]).exits_with(2).stderr_contains(&["did you mean `run`?"]);
     folder.plimsoll(&["help", "nothing"]).exits_with(2).stderr_contains(&["topics are plan", "Scenarios"]);
     folder
         .plimsoll(&["man", "run"])

@@ -50,6 +50,12 @@ impl Page<'_> {
         coded(text)
     }
 
+    /// A name as markup that a narrow column breaks between its words.
+    #[allow(clippy::unused_self, reason = "templates call methods")]
+    fn breakable(&self, name: &str) -> String {
+        breakable(name)
+    }
+
     #[allow(clippy::unused_self, reason = "templates call methods")]
     fn figure(&self, figure: &evidence::Figure) -> String {
         number::with_unit(figure.value, &figure.unit)
@@ -143,6 +149,11 @@ fn coded(text: &str) -> String {
     parts.iter().enumerate().map(part).collect()
 }
 
+/// Browsers break a name at blanks and hyphens only, else within a word.
+fn breakable(name: &str) -> String {
+    name.split_inclusive(['_', '/', '.', ':', '?', '&']).map(text::escape).collect::<Vec<_>>().join("<wbr>")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,5 +166,11 @@ mod tests {
         );
         assert_eq!(coded("a ` <b>"), "a ` &lt;b&gt;");
         assert_eq!(coded(""), "");
+    }
+
+    #[test]
+    fn a_name_breaks_after_its_separators_and_markup_stays_text() {
+        assert_eq!(breakable("GET /a_b?<i>"), "GET /<wbr>a_<wbr>b?<wbr>&lt;i&gt;");
+        assert_eq!(breakable("list"), "list");
     }
 }

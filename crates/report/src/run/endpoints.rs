@@ -1,5 +1,7 @@
 //! The tables of the endpoints: of each phase, of the parts of their requests, and of their streams.
 
+use std::ops::Range;
+
 use crate::document::{Block, Cell, Column, Forms, Mark, ParagraphKind, Row, Section, Table};
 use crate::number;
 use crate::percentiles::Percentiles;
@@ -57,6 +59,7 @@ pub(super) fn section(summary: &Summary) -> Section {
     }
     blocks.extend(url_patterns(summary));
     blocks.push(Block::Table(request_phases(summary, &phases)));
+    blocks.extend(delayed_acknowledgements(summary, &phases));
     blocks.push(Block::Table(streams(summary)));
     Section::unheaded("endpoints", "Endpoints", blocks)
 }
@@ -242,6 +245,26 @@ fn request_phases(summary: &Summary, phases: &[&str]) -> Table {
     let rows = of_phases.filter(|row| !row.request_phases.is_empty()).map(row);
     let table = Table::new("endpoint", shown.iter().map(|(_, head, rank)| (*head, *rank)), rows);
     table.captioned("Parts of a request", "mean time, share of the whole")
+}
+
+/// The mean time that Linux takes to acknowledge a segment where it expects none of its own to carry the acknowledgement: 40 ms
+/// (tcp(7), `TCP_QUICKACK`), without some at the start of a connection.
+const ACKNOWLEDGEMENT_MS: Range<f64> = 30.0..46.0;
+
+/// That responses seem to wait for an acknowledgement in their midst.
+fn delayed_acknowledgements(summary: &Summary, phases: &[&str]) -> Option<Block> {
+    let waits = |row: &&summary::Row| {
+        row.request_phase("receiving")
+            .is_some_and(|part| ACKNOWLEDGEMENT_MS.contains(&part.avg_ms) && part.share > 0.3)
+    };
+    let row = summary.listed_rows().filter(|row| phases.contains(&row.phase.as_str())).find(waits)?;
+    let text = format!(
+        "{}: receiving takes about 40 ms, as where a target sends head and body in two segments, and the second waits for the \
+         acknowledgement of the first (Nagle's algorithm and delayed acknowledgements). TCP_NODELAY at the target, or one write of \
+         both, ends it.",
+        row.label
+    );
+    Some(Block::text(ParagraphKind::Basis, text))
 }
 
 /// gRPC streams.

@@ -35,6 +35,29 @@ fn a_warm_up_is_folded_on_a_page_and_left_out_of_a_brief_terminal() {
 }
 
 #[test]
+fn bodies_that_wait_for_an_acknowledgement_are_named_with_what_ends_it() {
+    let said = |receiving_ns: u64| {
+        let mut run = MemoryRun::new(sample_run::manifest());
+        let key = |metric| Key::of(metric).scenario("play").phase("initialize").endpoint("claim");
+        run.add(&key(Metric::Requests), 10, 10);
+        run.record(&key(Metric::ResponseTime).outcome(Outcome::Ok), 10, 50_000, 10);
+        run.add(&key(Metric::WaitingNs), 10, 60_000_000);
+        run.add(&key(Metric::ReceivingNs), 10, receiving_ns * 10);
+        let summary =
+            Summary::of(&run, &sample_run::workload(), &judgements::measured()).expect("memory can be read");
+        forms::terminal(&summary, Style::Plain, 300, Detail::Brief)
+    };
+    let waiting = said(41_000_000);
+    assert!(
+        waiting.contains("claim: receiving takes about 40 ms") && waiting.contains("TCP_NODELAY"),
+        "{waiting}"
+    );
+    for other in [20_000_000, 60_000_000] {
+        assert!(!said(other).contains("TCP_NODELAY"), "{}", said(other));
+    }
+}
+
+#[test]
 fn a_brief_terminal_has_the_arrivals_of_a_scenario_only_where_some_were_dropped() {
     let brief = |seconds| {
         let run = sample_run::run(seconds, Some(Ending::Completed));

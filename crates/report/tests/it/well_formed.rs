@@ -7,7 +7,7 @@ use report::Summary;
 use crate::{forms, sample_run};
 
 /// Elements without an end tag.
-const WITHOUT_END_TAG: [&str; 3] = ["input", "meta", "br"];
+const WITHOUT_END_TAG: [&str; 4] = ["input", "meta", "br", "wbr"];
 
 /// Check that every start tag has its end tag, in order; the text of `style` and `script` is skipped.
 pub(crate) fn check(html: &str) -> Result<usize, String> {

@@ -73,6 +73,7 @@ fn what_is_written_for_other_tools_has_its_word_here() {
         ("check = { status = 200 }", "a step has no key `check`; write `expect`"),
         ("sleep = \"1s\"", "a step has no key `sleep`; write `think`"),
         ("[thresholds]\na = \"b\"", "the plan has no key `thresholds`; write `[objectives]`"),
+        ("[gate]\na = \"b\"", "the plan has no key `gate`; write `[objectives]`"),
         (
             "[[steps]]\nname = \"b\"",
             "the plan has no key `steps`; steps belong to a scenario: `[[scenarios.steps]]`",

@@ -1,16 +1,42 @@
-//! What is said before a run of objectives that get too few requests to be decided, or ask for slow or failed ones.
+//! What is said before a run of objectives that cannot pass, or ask for something else than was probably meant.
 
 use std::time::Duration;
 
 use evidence::visible;
-use judge::ExpectedObservations;
+use judge::{ExpectedObservations, expected_observations};
 use report::number;
 use workload::{Measure, Objective, Scenario, Workload};
 
+/// The warnings about the objectives of a workload, in the order of their gravity.
+pub(crate) fn warnings(workload: &Workload) -> Vec<String> {
+    let expected = expected_observations(workload);
+    too_few(&expected)
+        .chain(reversed(workload))
+        .chain(rates_of_closed(workload))
+        .chain(more_than_offered(&expected))
+        .collect()
+}
+
+/// That a gate without objectives lets everything pass.
+pub(crate) const NO_OBJECTIVES: &str = "warning: --junit will report no failure, because there are no objectives: a gate needs at \
+                                        least one, such as --objective 'p95 < 200ms' or one under [objectives] in the plan";
+
 /// Which objectives get too few requests to be decided, and why.
-pub(crate) fn warnings(expected: &[ExpectedObservations]) -> impl Iterator<Item = String> {
+fn too_few(expected: &[ExpectedObservations]) -> impl Iterator<Item = String> {
     let too_few = expected.iter().filter(|objective| objective.are_too_few());
     too_few.map(|objective| format!("warning: `{}` {}", visible(&objective.name), warning(objective)))
+}
+
+/// Which objectives ask for more completions a second than are offered.
+fn more_than_offered(expected: &[ExpectedObservations]) -> impl Iterator<Item = String> {
+    expected.iter().filter_map(|objective| {
+        let offered = objective.offered_below?;
+        Some(format!(
+            "warning: `{}` cannot be met: it asks for more completions a second than the {} that the plan offers",
+            visible(&objective.name),
+            number::rate(offered)
+        ))
+    })
 }
 
 /// That an objective is decided only if hardly any request misses its bound.
@@ -25,7 +51,7 @@ pub(crate) fn hardly_enough(objective: &ExpectedObservations) -> String {
 }
 
 /// Which objectives ask for times or failures above a bound, which are usually meant the other way round.
-pub(crate) fn reversed(workload: &Workload) -> impl Iterator<Item = String> {
+fn reversed(workload: &Workload) -> impl Iterator<Item = String> {
     let is_of_times = |measure: &Measure| {
         matches!(measure, Measure::ResponseTime(_) | Measure::ServiceTime(_) | Measure::IterationTime(_))
     };
@@ -44,7 +70,7 @@ pub(crate) fn reversed(workload: &Workload) -> impl Iterator<Item = String> {
 }
 
 /// Which objectives ask closed models for a rate, which these do not offer: they have no valid result.
-pub(crate) fn rates_of_closed(workload: &Workload) -> impl Iterator<Item = String> {
+fn rates_of_closed(workload: &Workload) -> impl Iterator<Item = String> {
     let is_of_rate =
         |objective: &&Objective| matches!(objective.measure, Measure::Goodput { .. } | Measure::Throughput);
     workload.objectives.iter().filter(is_of_rate).filter_map(|objective| {
