@@ -54,6 +54,7 @@ pub const TARGETS: &[Target] = &[
     metrics::METRICS,
     peer::HTTP1,
     peer::HTTP2,
+    peer::WEBSOCKET,
     peer::GRPC_MESSAGES,
     peer::GRPC_STATUS,
     plan::PLAN,

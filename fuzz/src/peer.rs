@@ -1,6 +1,7 @@
-//! Bytes from a peer: HTTP/1.1 responses, HTTP/2 frames, gRPC messages and status texts.
+//! Bytes from a peer: HTTP/1.1 responses, HTTP/2 frames, WebSocket frames, gRPC messages and status texts.
 
 use wire::grpc::{Deframer, Status, single_message};
+use wire::websocket::{Client, Compression, WebSocketError};
 use wire::{
     Connection, Event, Events, HeaderView, Headers, OpenRequest, Request, Scheme, Token, WireError, h1, h2,
 };
@@ -132,6 +133,51 @@ fn two_streams(reads: &[&[u8]]) -> (Vec<String>, Option<WireError>) {
     });
     log.lines.sort();
     (log.lines, end)
+}
+
+/// The first byte says whether messages may be compressed.
+pub(crate) const WEBSOCKET: Target = Target {
+    name: "websocket",
+    seeds: &[
+        // A text, one in two frames with a ping between them, a close frame.
+        b"\0\x81\x05hello\x01\x02he\x89\x01p\x80\x03llo\x88\x05\x03\xe8bye",
+        // Bytes with the longer lengths, and a pong.
+        b"\0\x82\x7e\0\x03abc\x82\x7f\0\0\0\0\0\0\0\x02de\x8a\0",
+        // Compressed in one frame, and in two.
+        b"\x01\xc1\x07\xf2\x48\xcd\xc9\xc9\x07\0\x41\x03\xf2\x48\xcd\x80\x04\xc9\xc9\x07\0",
+    ],
+    words: &[
+        b"\x81\x7e",
+        b"\xff\xff\xff\xff\xff\xff\xff\xff",
+        b"\x88\x02\x03\xe8",
+        b"\xc2\x02\x03\0",
+        b"\x80\0",
+        b"\xed\xc1\x01\x01",
+    ],
+    run: |input| {
+        let [compression, frames @ ..] = input else { return false };
+        let compression = if compression % 2 == 0 { Compression::None } else { Compression::Deflate };
+        let whole = messages(compression, &[frames]);
+        let bytes: Vec<&[u8]> = frames.chunks(1).collect();
+        assert_eq!(messages(compression, &bytes), whole, "cut at other points, frames have another meaning");
+        whole.1.is_none()
+    },
+    ..Target::BASE
+};
+
+/// The messages of a session, and how it failed.
+fn messages(compression: Compression, reads: &[&[u8]]) -> (Vec<String>, Option<WebSocketError>) {
+    const MOST_BYTES: usize = 1 << 20;
+    let mut client = Client::new(compression, MOST_BYTES);
+    let mut seen = Vec::new();
+    for read in reads {
+        if let Err(error) = client.receive(read, &mut |message| seen.push(format!("{message:?}"))) {
+            assert!(matches!(error.close_code(), 1002 | 1007 | 1009) && !error.reason().is_empty());
+            return (seen, Some(error));
+        }
+        assert!(client.kept_bytes() <= 2 * MOST_BYTES, "more is kept of a message than it may have");
+    }
+    (seen, None)
 }
 
 pub(crate) const GRPC_MESSAGES: Target = Target {

@@ -46,6 +46,17 @@ pub trait Connection: Debug + Send {
     /// [`end_body`](Self::end_body). HTTP/1.1 has no such requests here: an error.
     fn start_open(&mut self, token: Token, request: &Request<'_>) -> Result<StreamId, StartError>;
 
+    /// Ask to switch to another protocol. Once the response has status 101, what is received is the body of the response and
+    /// what [`send`](Self::send) appends is sent as it is, until the connection is closed. HTTP/2 does not switch: an error.
+    fn start_upgrade(
+        &mut self,
+        _token: Token,
+        _request: &Request<'_>,
+        _protocol: &str,
+    ) -> Result<StreamId, StartError> {
+        Err(StartError::Invalid("only HTTP/1.1 switches to another protocol"))
+    }
+
     /// Append a further part of a request's body. What the peer's windows do not let go is kept, so the caller bounds
     /// how much there is. Nothing happens when the request is over.
     fn send(&mut self, stream: StreamId, part: &[u8]);

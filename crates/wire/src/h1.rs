@@ -56,7 +56,7 @@ const _: () = assert!(std::mem::offset_of!(Connection, is_spent) < 128);
 struct Open {
     token: Token,
     kind: RequestKind,
-    /// Head and body of the request.
+    /// Head and body of the request; what is sent after it where the connection has switched.
     length: usize,
     persistence: Persistence,
     /// How many interim responses came before the response.
@@ -94,8 +94,7 @@ impl Connection {
         if self.capacity() == 0 { Err(StartError::NotReady) } else { Ok(()) }
     }
 
-    fn opened(&mut self, token: Token, request: &Request<'_>) {
-        let kind = if request.method == b"HEAD" { RequestKind::Head } else { RequestKind::Other };
+    fn opened(&mut self, token: Token, kind: RequestKind) {
         // A connection takes a request when all of the one before was written.
         let length = self.out.unsent().len();
         self.open = Some(Open { token, kind, length, persistence: Persistence::Close, interim: 0 });
@@ -336,8 +335,22 @@ impl crate::Connection for Connection {
         request_rules::check(request)?;
         let announcement = if self.announces_close { CLOSE } else { &[] };
         render::request(self.out.tail(), request, announcement);
-        self.opened(token, request);
+        self.opened(token, kind_of(request));
         Ok(())
+    }
+
+    fn start_upgrade(
+        &mut self,
+        token: Token,
+        request: &Request<'_>,
+        protocol: &str,
+    ) -> Result<StreamId, StartError> {
+        self.ready()?;
+        request_rules::check(request)?;
+        let lines = format!("connection: Upgrade\r\nupgrade: {protocol}\r\n");
+        render::request(self.out.tail(), request, lines.as_bytes());
+        self.opened(token, RequestKind::Upgrade);
+        Ok(StreamId(0))
     }
 
     fn start_equal(
@@ -356,7 +369,7 @@ impl crate::Connection for Connection {
         };
         self.ready()?;
         self.out.tail().extend_from_slice(bytes);
-        self.opened(token, request);
+        self.opened(token, kind_of(request));
         Ok(())
     }
 
@@ -364,7 +377,12 @@ impl crate::Connection for Connection {
         Err(StartError::Invalid("a body that is sent in parts needs HTTP/2"))
     }
 
-    fn send(&mut self, _stream: StreamId, _part: &[u8]) {}
+    fn send(&mut self, _stream: StreamId, part: &[u8]) {
+        if let Some(open) = self.open.as_mut().filter(|open| open.kind == RequestKind::Upgrade) {
+            open.length += part.len();
+            self.out.tail().extend_from_slice(part);
+        }
+    }
 
     fn announce_close(&mut self) {
         self.announces_close = true;
@@ -434,6 +452,10 @@ impl crate::Connection for Connection {
             visit(OpenRequest::with(open.token, self.bytes_of(open)));
         }
     }
+}
+
+fn kind_of(request: &Request<'_>) -> RequestKind {
+    if request.method == b"HEAD" { RequestKind::Head } else { RequestKind::Other }
 }
 
 #[cfg(test)]

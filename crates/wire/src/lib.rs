@@ -1,4 +1,4 @@
-//! HTTP/1.1, HTTP/2 and gRPC clients as state machines without input or output.
+//! HTTP/1.1, HTTP/2, gRPC and WebSocket clients as state machines without input or output.
 //!
 //! Bytes go in; bytes and [`Event`]s come out. The owner of the socket and the clock (the engine's loop)
 //! drives a connection like this:
@@ -25,7 +25,8 @@
 //! part of another one. What is not in the form of the standard is named by [`Deviation`].
 //!
 //! Start reading at [`connection`] and [`event`], then [`h1`]; [`h2`] has the same outside and its own framing
-//! and HPACK inside; [`grpc`] sits on top of `h2`'s events and holds no state but a message in progress.
+//! and HPACK inside; [`grpc`] sits on top of `h2`'s events and holds no state but a message in progress. [`websocket`] takes the bytes
+//! of a connection that was asked to switch by [`Connection::start_upgrade`].
 
 #![warn(missing_docs)]
 
@@ -45,6 +46,7 @@ mod recent_head;
 mod recorded;
 mod rendered;
 mod request_rules;
+pub mod websocket;
 
 pub use connection::{Connection, StreamId, WireProtocol};
 pub use deviation::{Deviation, Deviations};

@@ -12,6 +12,8 @@ const MAX_BYTES: usize = 1024;
 pub(crate) enum RequestKind {
     /// A `HEAD` request: its response has no body, whatever its headers say.
     Head,
+    /// One that asks to switch to another protocol.
+    Upgrade,
     /// Any other.
     Other,
 }

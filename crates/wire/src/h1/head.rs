@@ -128,6 +128,10 @@ impl Head<'_> {
     /// What the head of a final response means: how the body ends, and whether the connection lives on.
     pub(super) fn meaning(&self, kind: RequestKind) -> Result<HeadMeaning, WireError> {
         let (status, mut deviations) = (self.status, self.deviations);
+        if status == 101 && kind == RequestKind::Upgrade {
+            let (framing, persistence) = (Framing::UntilClose, Persistence::Close);
+            return Ok(HeadMeaning { status, framing, persistence, deviations });
+        }
         if status == 101 {
             // What follows is not HTTP.
             deviations.add(Deviation::SwitchUnasked);
@@ -156,7 +160,9 @@ impl Head<'_> {
             0 => said.keep_alive && !said.close,
             _ => !said.close,
         };
-        let keeps = lives && framing != Framing::UntilClose && !is_ambiguous;
+        // A peer that does not switch may have taken the request for one that does.
+        let may_live = kind != RequestKind::Upgrade && framing != Framing::UntilClose && !is_ambiguous;
+        let keeps = lives && may_live;
         let persistence = if keeps { Persistence::KeepAlive } else { Persistence::Close };
         Ok(HeadMeaning { status, framing, persistence, deviations })
     }

@@ -540,3 +540,43 @@ fn an_equal_request_that_announces_the_close_or_is_refused_is_not_kept() {
     closing.start_equal(1, &request, &mut rendered).unwrap();
     assert!(closing.outgoing().windows(CLOSE.len()).any(|part| part == CLOSE));
 }
+
+/// A connection that was asked to switch.
+fn upgrading() -> (Connection, StreamId) {
+    let mut connection = Connection::new();
+    let (authority, headers, body) = (&b"h"[..], &Headers::new(), &b""[..]);
+    let (method, path, scheme) = (&b"GET"[..], &b"/"[..], Scheme::Http);
+    let request = Request { method, path, authority, scheme, headers, body };
+    let stream = connection.start_upgrade(1, &request, "websocket").unwrap();
+    (connection, stream)
+}
+
+#[test]
+fn a_connection_that_switches_carries_bytes_until_it_is_closed() {
+    let (mut connection, stream) = upgrading();
+    let request = "GET / HTTP/1.1\r\nhost: h\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n";
+    assert_eq!(connection.outgoing(), request.as_bytes());
+    connection.sent(request.len());
+    let mut seen = Recorded::default();
+    connection.receive(b"HTTP/1.1 101 Switching\r\nx: y\r\n\r\nfirst", &mut seen).unwrap();
+    connection.send(stream, b"a part");
+    assert_eq!(connection.outgoing(), b"a part");
+    connection.sent(4);
+    connection.receive(b" second", &mut seen).unwrap();
+    let mut open = Vec::new();
+    connection.for_each_open(&mut |request| open.push(request.bytes));
+    assert_eq!(open, [RequestBytes { sent: request.len() as u64 + 4, received: 32 + 12 }]);
+    connection.closed(&mut seen).unwrap();
+    assert_eq!(seen.lines, ["1 head 101 x=y", "1 body first second", "1 done"]);
+    assert!(!connection.reusable());
+}
+
+#[test]
+fn a_connection_that_was_asked_to_switch_and_has_not_carries_no_other_request() {
+    let (mut connection, _) = upgrading();
+    connection.sent(usize::MAX);
+    let mut seen = Recorded::default();
+    connection.receive(b"HTTP/1.1 403 No\r\ncontent-length: 2\r\n\r\nno", &mut seen).unwrap();
+    assert_eq!(seen.lines, ["1 head 403 content-length=2", "1 body no", "1 done"]);
+    assert!(!connection.reusable() && connection.capacity() == 0);
+}
