@@ -61,6 +61,8 @@ pub struct RequestDraft {
     pub notes_connection: bool,
     /// What is asked of the connection.
     pub purpose: Purpose,
+    /// What is sent when the iteration is over before the session that the request has begun.
+    pub farewell: Box<[u8]>,
     /// Which of the requests of a plan that have no values in them it is, and nothing was added to it.
     pub(crate) constant: Option<ConstantIndex>,
 }
@@ -81,6 +83,9 @@ pub enum Purpose {
     /// To be open: nothing is sent, and the response is empty. It is counted as a request is, so that the evidence has
     /// connections that cannot be opened.
     Connection,
+    /// To switch to WebSocket. The request is answered, and counted, by the head with status 101; its connection then carries
+    /// what the iteration sends and is handed, until one side ends that.
+    WebSocket,
 }
 
 /// How a response's body is read.
@@ -94,6 +99,8 @@ pub enum BodyReading {
         /// After this many messages the request is cut short, which is not a failure.
         cut_after: Option<u64>,
     },
+    /// It is handed to the iteration in parts, as it is received, and is not kept.
+    InParts,
 }
 
 /// What was received so far in answer to a request.
@@ -188,6 +195,15 @@ impl Response {
         self.body.clear();
         self.body.shorten();
         self.lease.end();
+    }
+
+    /// Forget the part of the body that was handed over.
+    pub(crate) fn forget_body(&mut self) {
+        self.body.clear();
+        self.body.shorten();
+        self.body_bytes = 0;
+        self.lease.end();
+        self.lease.renew();
     }
 
     /// Forget the head and the body, and keep the buffers.

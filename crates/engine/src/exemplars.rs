@@ -199,7 +199,7 @@ fn request_line(program: &Program, draft: &RequestDraft) -> String {
     let origin = program.origin(draft.origin);
     let path = String::from_utf8_lossy(&draft.path);
     match origin.kind {
-        OriginKind::Http => {
+        OriginKind::Http | OriginKind::WebSocket => {
             let method = String::from_utf8_lossy(&draft.method);
             format!("{method} {}", origin.url(&path))
         }

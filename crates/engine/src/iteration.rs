@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use evidence::metric::{MetricHandle, MetricKind};
 use evidence::{Instant, Name, Outcome};
+use wire::RequestBytes;
 use workload::TlsFiles;
 use workload::schedule::Segment;
 
 use crate::accounting::Accounting;
 use crate::clock::Clock;
 use crate::control::Control;
-use crate::exchange::{CheckResult, CompletedTimes, OperationName, RequestDraft, Response};
+use crate::exchange::{CheckResult, CompletedTimes, OperationName, Purpose, RequestDraft, Response};
 use crate::index::{CheckIndex, CheckNameIndex, EndpointIndex, OperationIndex, OriginIndex, ScenarioPhase};
 use crate::metrics::{LoopMetrics, NotFinite};
 use crate::network::Network;
@@ -48,6 +49,18 @@ pub enum Event<'a> {
         response: &'a Response,
         /// How the exchange failed; set when no complete response was received.
         transport: Option<Outcome>,
+    },
+    /// A part of the response was received for a request whose draft asks for that ([`BodyReading::InParts`]). What is received of one
+    /// read is one part.
+    ///
+    /// [`BodyReading::InParts`]: crate::exchange::BodyReading::InParts
+    Received {
+        /// The name that the iteration gave to the request.
+        name: OperationName,
+        /// Status, headers, and of the body this part.
+        response: &'a Response,
+        /// What the request has sent and received so far.
+        bytes: RequestBytes,
     },
     /// The timer of this name has fired.
     TimerFired(OperationName),
@@ -295,6 +308,14 @@ impl Context<'_> {
         self.met_names.origin(self.directory, OriginName { url, kind: OriginKind::Grpc, tls: Some(tls) })
     }
 
+    /// The same for sessions of WebSocket: over HTTP/1.1, each on its own connection.
+    ///
+    /// # Errors
+    /// [`UnusableOrigin`] when no session can be opened there.
+    pub fn websocket_origin(&mut self, url: &str) -> Result<OriginIndex, UnusableOrigin> {
+        self.met_names.origin(self.directory, OriginName { url, kind: OriginKind::WebSocket, tls: None })
+    }
+
     /// The handle of a metric, by which this loop adds to it; each combination of tags is one of its own, and has its
     /// values in each phase. A run has 1,024; those that are met later are counted as one of each kind.
     pub fn metric(&mut self, kind: MetricKind, name: &str, tags: &[(&str, &str)]) -> MetricHandle {
@@ -351,7 +372,8 @@ impl Context<'_> {
     pub fn send(&mut self, request: RequestId, position: MessagePosition, fill: impl FnOnce(&mut Vec<u8>)) {
         let Some(operation) = self.operations.find(request.0) else { return };
         fill(&mut operation.outbox);
-        operation.draft.messages += 1;
+        // What a session sends is not part of the request that has begun it.
+        operation.draft.messages += u64::from(operation.draft.purpose != Purpose::WebSocket);
         operation.draft.sends_more = position == MessagePosition::NotLast;
         let asked =
             matches!(self.requests.last(), Some(IterationRequest::SendMore(last)) if *last == request.0);

@@ -133,6 +133,8 @@ pub(crate) struct Network {
     buffer: Box<[u8]>,
     /// Operations that ended since the loop last emptied this list.
     pub(crate) ended: Vec<EndedOperation>,
+    /// Operations of which a part was received that their iterations are to be handed.
+    pub(crate) received: VecDeque<OperationToken>,
     /// The last response head of each endpoint over HTTP/1.1.
     heads: Vec<RecentHead>,
     /// The requests that are all the same, as they are sent.
@@ -171,6 +173,7 @@ impl Network {
             pools: Pools::default(),
             buffer: vec![0; READ_BUFFER_BYTES].into(),
             ended: Vec::new(),
+            received: VecDeque::new(),
             heads: Vec::new(),
             rendered: Vec::new(),
             dirty: Vec::new(),
@@ -342,8 +345,8 @@ impl Network {
                 self.connections.get_mut(index.0).filter(|connection| connection.serial == serial);
             let Some(connection) = connection else { return Ok(()) };
             let state = connection.state;
-            let (ended, heads) = (&mut self.ended, &mut self.heads);
-            let mut sink = ResponseSink { operations, ended, heads, at: self.woke };
+            let (ended, received, heads) = (&mut self.ended, &mut self.received, &mut self.heads);
+            let mut sink = ResponseSink { operations, ended, received, heads, at: self.woke };
             match connection.read(&mut self.buffer, &mut sink) {
                 Ok(0) => {
                     let loss = connection.at_end(&mut sink);

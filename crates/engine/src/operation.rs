@@ -122,6 +122,10 @@ pub(crate) struct Operation {
     pub(crate) stream: Option<StreamId>,
     /// Messages that are to be sent next.
     pub(crate) outbox: Vec<u8>,
+    /// Whether something of its response waits to be handed to the iteration.
+    pub(crate) has_received: bool,
+    /// Whether its end is counted, though its connection is still in use.
+    pub(crate) is_recorded: bool,
     /// None until a stream of messages is received.
     deframer: Option<Box<Deframer>>,
 }
@@ -157,6 +161,8 @@ impl Operation {
             bytes_in: 0,
             stream: None,
             outbox: Vec::new(),
+            has_received: false,
+            is_recorded: false,
             deframer: None,
         }
     }
@@ -198,6 +204,17 @@ impl Operation {
         Ok(is_enough(response.messages))
     }
 
+    /// It is recorded, and its connection goes on as a session without a time limit. An exemplar may have taken its draft.
+    pub(crate) fn begin_session(&mut self, farewell: Box<[u8]>) {
+        self.is_recorded = true;
+        // The session has them again when it ends.
+        (self.bytes_out, self.bytes_in) = (0, 0);
+        self.response.clear();
+        let draft = &mut self.draft;
+        (draft.purpose, draft.body_reading) = (Purpose::WebSocket, BodyReading::InParts);
+        (draft.sends_more, draft.deadline, draft.farewell) = (true, Instant::NEVER, farewell);
+    }
+
     /// Add what one request of it has sent and received.
     pub(crate) fn add_bytes(&mut self, bytes: RequestBytes) {
         self.bytes_out += bytes.sent;
@@ -209,9 +226,9 @@ impl Operation {
         self.begun_at >= self.draft.deadline
     }
 
-    /// Whether a stream of messages ended between two messages. A body that is read whole always does.
+    /// Whether a stream of messages ended between two messages. A body that is read in another way always does.
     pub(crate) fn has_whole_messages(&self) -> bool {
-        self.draft.body_reading == BodyReading::Whole
+        !matches!(self.draft.body_reading, BodyReading::Messages { .. })
             || self.response.is_cut
             || self.deframer.as_ref().is_none_or(|deframer| deframer.finish().is_ok())
     }
@@ -321,10 +338,13 @@ impl Operation {
         self.draft.body_reading = BodyReading::Whole;
         self.draft.messages = 0;
         self.draft.purpose = Purpose::Request;
+        self.draft.farewell = Box::default();
         self.draft.notes_connection = false;
         self.draft.constant = None;
         self.stream = None;
         self.outbox.clear();
+        self.has_received = false;
+        self.is_recorded = false;
         self.clear_deframer();
         self.response.clear();
         self.response.messages = 0;

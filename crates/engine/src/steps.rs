@@ -399,7 +399,7 @@ impl Iteration for PlanIteration {
                 Progress::WAITING
             }
             // Steps never yield.
-            Event::TurnBegan => Progress::WAITING,
+            Event::TurnBegan | Event::Received { .. } => Progress::WAITING,
             Event::Completed { transport: Some(_), .. } => {
                 self.open_call = None;
                 self.failed(Progress::DONE)

@@ -9,9 +9,10 @@ use super::EventLoop;
 use super::timers::Timer;
 use crate::EngineError;
 use crate::accounting::Ending;
+use crate::exchange::Purpose;
 use crate::exemplars::failure_reason;
 use crate::index::{EndpointPhase, OperationIndex, PhaseIndex, ScenarioPhase, UserIndex};
-use crate::iteration::{Context, Event, IterationRequest, Progress};
+use crate::iteration::{Context, Event, IterationRequest, Progress, Rejection};
 use crate::network::{EndedOperation, GivingUp};
 use crate::operation::{Operation, OperationToken, VuSlotPosition};
 use crate::program::OriginKind;
@@ -19,6 +20,8 @@ use crate::program::OriginKind;
 /// Only responses are continued; a request that failed could otherwise be repeated for ever.
 const A_BUG: &str =
     ": only one that was answered can continue. This is a bug in what drives the virtual users";
+/// The status of a response that switches to the protocol that was asked for.
+const SWITCHING: u16 = 101;
 /// Why a request whose time limit has passed when it is asked for is not sent.
 const NO_TIME_LEFT: &str = "not sent: the generator was late by the whole time limit";
 
@@ -28,8 +31,9 @@ impl EventLoop {
     /// All of it ended by the instant at which this looks at the clock, so that no response time is too short. It is too long by
     /// what it took to read the last of these responses after this one: of fewer than [`super::COMPLETED_AT_ONCE`] sockets.
     pub(super) fn complete_ended(&mut self) -> Result<(), EngineError> {
-        while !self.network.ended.is_empty() {
+        while !self.network.ended.is_empty() || !self.network.received.is_empty() {
             let mut now = self.look_at_clock()?;
+            self.hand_over_received(now)?;
             let mut ended = std::mem::take(&mut self.network.ended);
             for one in ended.drain(..) {
                 // The script of the one before may have held the loop for long.
@@ -44,6 +48,51 @@ impl EventLoop {
             self.network.flush(&mut self.operations)?;
         }
         Ok(())
+    }
+
+    /// Hand the parts of responses to their iterations that were received for them.
+    fn hand_over_received(&mut self, now: Instant) -> Result<(), EngineError> {
+        while let Some(token) = self.network.received.pop_front() {
+            let now = now.max(self.script_cpu.ended_at());
+            // Its iteration may have given it up meanwhile.
+            let Some(index) = self.operations.index_of(token) else { continue };
+            let bytes = self.network.bytes_of(index, &self.operations);
+            let operation = self.operations.get_mut(index);
+            operation.has_received = false;
+            let (owner, name) = (operation.owner, operation.name);
+            let mut response = std::mem::take(&mut operation.response);
+            let event = Event::Received { name, response: &response, bytes };
+            let mut progress = self.resume_iteration(owner, now, event, Some(index));
+            response.forget_body();
+            let is_switched = response.status == SWITCHING;
+            let operation = self.operations.get_mut(index);
+            operation.response = response;
+            if is_switched && operation.draft.purpose == Purpose::WebSocket && !operation.is_recorded {
+                let farewell = std::mem::take(&mut operation.draft.farewell);
+                operation.add_bytes(bytes);
+                self.conclude(index, progress.take_rejection(), now);
+                self.operations.get_mut(index).begin_session(farewell);
+            }
+            self.do_requested(owner, progress, now)?;
+        }
+        Ok(())
+    }
+
+    /// Count an operation that is answered with a response.
+    fn conclude(&mut self, index: OperationIndex, rejection: Option<Rejection>, now: Instant) {
+        let outcome = rejection.as_ref().map_or(Outcome::Ok, |rejection| rejection.outcome);
+        self.end(index, outcome, rejection.as_ref().map_or("", |rejection| &rejection.reason), now);
+    }
+
+    /// Count the end of an operation, for its iteration too.
+    fn end(&mut self, index: OperationIndex, outcome: Outcome, detail: &str, now: Instant) {
+        self.record(index, outcome, detail, now);
+        let owner = self.operations.get(index).owner;
+        if let Some(active) = &mut self.users.get_mut(owner).active
+            && active.outcome == Outcome::Ok
+        {
+            active.outcome = outcome;
+        }
     }
 
     fn look_at_clock(&mut self) -> Result<Instant, EngineError> {
@@ -88,20 +137,20 @@ impl EventLoop {
             self.network.submit(index, &mut self.operations)?;
             return self.do_requested(owner, Progress::WAITING, now);
         }
-        let rejection = progress.take_rejection().filter(|_| ended.transport.is_none());
-        let outcome = ended.transport.or(rejection.as_ref().map(|r| r.outcome)).unwrap_or(Outcome::Ok);
-        self.record(index, outcome, rejection.as_ref().map_or("", |r| &r.reason), now);
-        self.operations.close(index);
-        if let Some(active) = &mut self.users.get_mut(owner).active
-            && active.outcome == Outcome::Ok
-        {
-            active.outcome = outcome;
+        let rejection = progress.take_rejection();
+        match ended.transport {
+            Some(outcome) => self.end(index, outcome, "", now),
+            None => self.conclude(index, rejection, now),
         }
+        self.operations.close(index);
         self.do_requested(owner, progress, now)
     }
 
     /// Count the end of an operation, with the results of its checks; `detail` is the reason of the verdict on it.
     pub(super) fn record(&mut self, index: OperationIndex, outcome: Outcome, detail: &str, now: Instant) {
+        if self.operations.get(index).is_recorded {
+            return;
+        }
         self.look_at_window(now);
         self.in_flight.change(-1, now);
         let operation = self.operations.get(index);
@@ -131,7 +180,7 @@ impl EventLoop {
             return None;
         }
         match (self.program.origin(operation.draft.origin).kind, outcome) {
-            (OriginKind::Http, _) => Some(ResponseStatus::Http(response.status)),
+            (OriginKind::Http | OriginKind::WebSocket, _) => Some(ResponseStatus::Http(response.status)),
             (OriginKind::Grpc, Outcome::Grpc(code)) => Some(ResponseStatus::Grpc(code)),
             (OriginKind::Grpc, _) => outcome.is_answer().then(|| ResponseStatus::Grpc(response.grpc_code())),
         }

@@ -1,5 +1,7 @@
 //! Applies the events of a protocol to the operations that they belong to.
 
+use std::collections::VecDeque;
+
 use evidence::{Instant, Outcome};
 use wire::h1::RecentHead;
 use wire::{Event, Events, Processing, RequestBytes, Token, WireError};
@@ -12,6 +14,8 @@ use crate::operation::{OperationPlace, OperationToken, Operations};
 pub(super) struct ResponseSink<'a> {
     pub(super) operations: &'a mut Operations,
     pub(super) ended: &'a mut Vec<EndedOperation>,
+    /// The operations of which a part was received.
+    pub(super) received: &'a mut VecDeque<OperationToken>,
     /// By endpoint.
     pub(super) heads: &'a mut Vec<RecentHead>,
     /// When the bytes that are read now were received.
@@ -28,8 +32,21 @@ impl ResponseSink<'_> {
         }
     }
 
+    /// What was received is to be handed to the iteration, if its draft asks for that.
+    fn note_received(&mut self, token: OperationToken) {
+        let Some(operation) = self.operations.find(token) else { return };
+        let hands_over = operation.draft.body_reading == BodyReading::InParts;
+        if hands_over && !std::mem::replace(&mut operation.has_received, true) {
+            self.received.push_back(token);
+        }
+    }
+
     fn body(&mut self, token: OperationToken, chunk: &[u8]) {
         let Some(operation) = self.operations.find(token) else { return };
+        if operation.draft.body_reading == BodyReading::InParts {
+            operation.response.add_body(chunk, usize::MAX);
+            return self.note_received(token);
+        }
         let BodyReading::Messages { cut_after } = operation.draft.body_reading else {
             let keep = operation.draft.keep_body_bytes;
             return operation.response.add_body(chunk, keep);
@@ -72,6 +89,7 @@ impl Events for ResponseSink<'_> {
                     operation.response.status = head.status;
                     operation.deviations = head.deviations;
                     operation.response.add_head(head.headers);
+                    self.note_received(OperationToken(token));
                 }
             }
             Event::Body { token, chunk } => self.body(OperationToken(token), chunk),

@@ -21,7 +21,7 @@ use super::transport::Transport;
 use super::tunnel::{Tunnel, refused};
 use super::unsent::UnsentRequests;
 use super::{EndedOperation, GivingUp, Repetition};
-use crate::exchange::{ConnectionFacts, ConnectionSetup, MAX_UNSENT_BYTES};
+use crate::exchange::{ConnectionFacts, ConnectionSetup, MAX_UNSENT_BYTES, Purpose};
 use crate::index::{OperationIndex, OriginIndex, PoolIndex};
 use crate::operation::{Operation, OperationToken, Operations};
 use crate::program::{Origin, ProxyMode, Route};
@@ -255,10 +255,13 @@ impl Connection {
             headers: relayed.as_ref().map_or(&draft.headers, |relayed| &relayed.headers),
             body: &draft.body,
         };
-        if origin.announces_close {
+        if origin.announces_close && draft.purpose != Purpose::WebSocket {
             self.wire.announce_close();
         }
         operation.stream = match (draft.sends_more, rendered) {
+            _ if draft.purpose == Purpose::WebSocket => {
+                self.wire.start_upgrade(token.0, &request, "websocket").map(Some)?
+            }
             (true, _) => self.wire.start_open(token.0, &request).map(Some)?,
             (false, Some(rendered)) if relayed.is_none() => {
                 self.wire.start_equal(token.0, &request, rendered).map(|()| None)?

@@ -110,8 +110,9 @@ impl Network {
                 self.close_and_replace(index, operations)
             }
             OperationPlace::Carried(index) => {
-                operations.get_mut(operation).place = OperationPlace::Nowhere;
                 let token = operations.token(operation);
+                self.say_farewell(token, operations);
+                operations.get_mut(operation).place = OperationPlace::Nowhere;
                 let connection = self.connection_mut(index);
                 operations.get_mut(operation).add_bytes(connection.cancel(token, why));
                 let is_useless = connection.timeouts >= TIMEOUTS_IN_A_ROW || !connection.is_counted;

@@ -1,9 +1,10 @@
 //! Requests that send further messages after they were started, and responses that are cut short.
 
 use evidence::Outcome;
+use wire::RequestBytes;
 
 use super::{EndedOperation, Exhausted, GivingUp, Network};
-use crate::exchange::MAX_UNSENT_BYTES;
+use crate::exchange::{MAX_UNSENT_BYTES, Purpose};
 use crate::index::OperationIndex;
 use crate::operation::{OperationPlace, OperationToken, Operations};
 
@@ -37,6 +38,46 @@ impl Network {
         }
         operation.response.is_cut = true;
         self.ended.push(EndedOperation::new(token, None));
+        if operation.draft.purpose == Purpose::WebSocket {
+            self.write_rest(token, operations);
+        }
+    }
+
+    /// What the operation has sent last is written as far as its socket takes it: its connection is closed then.
+    fn write_rest(&mut self, token: OperationToken, operations: &mut Operations) {
+        let Some(operation) = operations.find(token) else { return };
+        if let OperationPlace::Carried(index) = operation.place {
+            // The connection is closed either way.
+            let _ = self.connection_mut(index).write();
+        }
+    }
+
+    /// The iteration is over before the session that the operation has begun: tell the peer.
+    pub(super) fn say_farewell(&mut self, token: OperationToken, operations: &mut Operations) {
+        let Some(operation) = operations.find(token) else { return };
+        if let (OperationPlace::Carried(index), Some(stream)) = (operation.place, operation.stream)
+            && operation.is_recorded
+            && !operation.response.is_cut
+        {
+            self.connections[index.0].wire.send(stream, &operation.draft.farewell);
+            self.write_rest(token, operations);
+        }
+    }
+
+    /// What an operation has sent and received so far.
+    pub(crate) fn bytes_of(&self, index: OperationIndex, operations: &Operations) -> RequestBytes {
+        let operation = operations.get(index);
+        let mut bytes = RequestBytes { sent: operation.bytes_out, received: operation.bytes_in };
+        if let OperationPlace::Carried(connection) = operation.place {
+            let token = operations.token(index);
+            self.connection(connection).wire.for_each_open(&mut |request| {
+                if request.token == token.0 {
+                    bytes.sent += request.bytes.sent;
+                    bytes.received += request.bytes.received;
+                }
+            });
+        }
+        bytes
     }
 
     /// End an operation that cannot be sent, or not to its end: it is put into `ended`.

@@ -176,7 +176,9 @@ impl Directory {
             return Ok(known);
         }
         let mut target = match kind {
-            OriginKind::Http => Target { http: Some(url.clone()), ..Target::default() },
+            OriginKind::Http | OriginKind::WebSocket => {
+                Target { http: Some(url.clone()), ..Target::default() }
+            }
             OriginKind::Grpc => Target { grpc: Some(grpc_origin(url)), ..Target::default() },
         };
         let Some(rules) = &self.rules else {
@@ -214,7 +216,7 @@ impl Directory {
     fn new_origin(&self, new: NewOrigin<'_>) -> Result<Origin, UnusableOrigin> {
         let NewOrigin { name, target, kind, tls } = new;
         let scheme = match kind {
-            OriginKind::Http => target.http.as_ref().map(|http| http.scheme),
+            OriginKind::Http | OriginKind::WebSocket => target.http.as_ref().map(|http| http.scheme),
             OriginKind::Grpc => target.grpc.as_ref().map(|grpc| grpc.scheme),
         };
         let tls = match tls {
@@ -399,7 +401,9 @@ fn fingerprint(name: impl Hash) -> u64 {
 /// Whether requests of this kind to a target are sent to the server of `url`.
 fn is_at(target: &Target, url: &HttpOrigin, kind: OriginKind) -> bool {
     let own = match kind {
-        OriginKind::Http => target.http.as_ref().map(|own| (own.scheme, &own.host, own.port)),
+        OriginKind::Http | OriginKind::WebSocket => {
+            target.http.as_ref().map(|own| (own.scheme, &own.host, own.port))
+        }
         OriginKind::Grpc => target.grpc.as_ref().map(|own| (own.scheme, &own.host, own.port)),
     };
     own.is_some_and(|(scheme, host, port)| {

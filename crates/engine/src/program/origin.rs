@@ -24,6 +24,7 @@ const MOST_SHARED_CONNECTIONS: usize = 64;
 pub(crate) enum OriginKind {
     Http,
     Grpc,
+    WebSocket,
 }
 
 impl OriginKind {
@@ -31,6 +32,7 @@ impl OriginKind {
         match self {
             OriginKind::Http => "HTTP",
             OriginKind::Grpc => "gRPC",
+            OriginKind::WebSocket => "WebSocket",
         }
     }
 }
@@ -180,7 +182,9 @@ impl Origin {
         tls: Option<&Arc<ClientConfig>>,
     ) -> Result<Option<Origin>, CompileError> {
         let authority = match kind {
-            OriginKind::Http => described.http.as_ref().map(|o| (o.scheme, &o.host, o.port)),
+            OriginKind::Http | OriginKind::WebSocket => {
+                described.http.as_ref().map(|o| (o.scheme, &o.host, o.port))
+            }
             OriginKind::Grpc => described.grpc.as_ref().map(|o| (o.scheme, &o.host, o.port)),
         };
         let Some((scheme, host, port)) = authority else { return Ok(None) };
@@ -188,6 +192,7 @@ impl Origin {
         let connecting = &described.connecting;
         let is_secure = scheme == workload::Scheme::Https;
         let protocol = match (kind, connecting.http) {
+            (OriginKind::WebSocket, _) => Some(WireProtocol::Http1),
             (OriginKind::Grpc, _) | (_, HttpVersion::Http2) => Some(WireProtocol::Http2),
             (_, HttpVersion::Auto) if is_secure => None,
             (_, HttpVersion::Auto | HttpVersion::Http1) => Some(WireProtocol::Http1),

@@ -39,6 +39,7 @@ mod script_connections;
 mod script_time;
 mod scripts;
 mod semantics;
+mod sessions;
 mod shared_limit;
 mod stall;
 mod stopping;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use engine::exchange::CheckResult;
 use engine::iteration::{
-    Behaviour as UserBehaviour, Context, Event, Iteration, LoopScenario, Progress, UserMaker,
+    Behaviour as UserBehaviour, Context, Event, Iteration, LoopScenario, Progress, RequestId, UserMaker,
 };
 use engine::{Clock, Control, DryRun, Loops, RunOptions, Wakeup};
 use evidence::tick_channel::tick_channel;
@@ -33,6 +33,8 @@ pub(crate) struct ScriptState {
     pub(crate) number: u64,
     pub(crate) due: Instant,
     pub(crate) turns: Rc<Cell<u64>>,
+    /// What it has asked for.
+    pub(crate) request: Option<RequestId>,
 }
 
 pub(crate) type Resume = fn(&mut ScriptState, Event<'_>, &mut Context<'_>) -> Progress;

@@ -87,7 +87,7 @@ impl Iteration for PairIteration {
                 self.note(name)
             }
             Event::TimerFired(name) => self.note(name),
-            Event::TurnBegan => unreachable!("it never yields"),
+            Event::TurnBegan | Event::Received { .. } => unreachable!("it never asks for that"),
         }
     }
 }
