@@ -86,6 +86,16 @@ impl Toolchain {
         self.run(command).map(drop)
     }
 
+    /// Builds a program whose modules are fetched if they are not here, and checked by their digests.
+    ///
+    /// # Errors
+    /// When it cannot be built.
+    pub(crate) fn build_with_modules(&self, source: &Path, output: &Path) -> Result<(), PeerError> {
+        let mut command = self.with_network();
+        command.current_dir(source).arg("build").arg("-o").arg(output).arg(".");
+        self.run(command).map(drop)
+    }
+
     /// Uses the installed toolchain and nothing from the network.
     fn command(&self) -> Command {
         let mut command = self.with_network();

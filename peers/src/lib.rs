@@ -18,5 +18,6 @@ pub mod postgres;
 mod processes;
 pub mod redis;
 pub mod service;
+pub mod websocket;
 
 pub use error::PeerError;

@@ -66,6 +66,7 @@ const CALLS: &[Call] = &[
             "crates/cluster/src/handshake.rs",
             "crates/k6/src/modules/crypto.rs",
             "crates/k6/src/web_crypto",
+            "crates/k6/src/websocket.rs",
             "crates/testbed/",
             "services/",
             "chores/",
