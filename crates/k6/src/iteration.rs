@@ -3,6 +3,7 @@
 mod completed;
 mod grpc;
 mod single_call;
+mod websocket;
 
 use std::rc::Rc;
 
@@ -18,6 +19,9 @@ use crate::response_memory::ResponseMemory;
 use crate::script::{Counted, Level, LogLine};
 use crate::vu::{Ended, Operation, OperationSlot, Resumed, Stage, Vu, Wait, Waiter};
 pub(crate) use single_call::{CallResult, Keeping, Outlet, SingleCall};
+
+/// The longest name of a row, in bytes; further ones of the same beginning are the same row.
+const LONGEST_NAME: usize = 4 << 10;
 
 /// How many promise jobs are run of an iteration that is over; more of them only lead to further ones.
 const MOST_LAST_JOBS: u32 = 1_000;
@@ -193,6 +197,7 @@ impl ScriptIteration {
         }
         completed::count(vu, context);
         grpc::close(vu, context);
+        websocket::pass_on(vu, context);
         vu.count(Counted::Completed);
         if vu.shared.script.requests().abort_message().is_some() {
             context.end_run();
@@ -210,6 +215,9 @@ impl Iteration for ScriptIteration {
                 let collect = || self.group.runtime.collect();
                 let completion = Completion { name, response, transport, collect: &collect };
                 completed::request(&self.vu, context, &completion)
+            }
+            Event::Received { name, response, bytes } => {
+                websocket::received(&self.vu, &websocket::ReceivedPart { name, response, bytes })
             }
             Event::TimerFired(DEADLINE) => return self.time_out(),
             Event::TimerFired(REST) => return Progress::Done(Verdict::Accepted),
@@ -350,14 +358,20 @@ fn wind_down(scope: Scope<'_>, vu: &Vu) {
             Err(Thrown) => drop(scope.take_thrown()),
         }
     }
+    websocket::give_up(vu);
     loop {
-        let is_under_way =
-            |slot: &OperationSlot| !matches!(slot.operation, Operation::Timer(_)) && slot.ended.is_none();
+        let is_under_way = |slot: &OperationSlot| match &slot.operation {
+            Operation::Timer(_) | Operation::SocketTimer(..) => false,
+            Operation::WebSocket(socket) => !socket.session.borrow().is_over(),
+            Operation::Http(_) | Operation::Grpc(_) => slot.ended.is_none(),
+        };
         vu.operations.borrow_mut().retain(is_under_way);
         if vu.is_cancelled() || vu.operations.borrow().is_empty() {
             drop(scope.take_rejection());
             return;
         }
+        // What is received of sessions is not seen any more.
+        vu.operations.borrow_mut().quiet_sockets();
         if let Err(Thrown) = vu.wait(scope, Wait::Any) {
             drop(scope.take_thrown());
         }
@@ -370,6 +384,10 @@ fn pass_on(scope: Scope<'_>, vu: &Vu) -> Result<bool, Thrown> {
     let Some((name, slot)) = ended else { return Ok(false) };
     match slot.waiter {
         Waiter::Fiber => {}
+        Waiter::Callback(callback) if matches!(slot.operation, Operation::WebSocket(_)) => {
+            let slot = OperationSlot { waiter: Waiter::Callback(callback), ..slot };
+            crate::modules::show_socket(scope, name, slot)?;
+        }
         Waiter::Callback(callback) => {
             let function = scope.kept(&callback.function);
             let arguments: Vec<Value<'_>> =
@@ -393,6 +411,11 @@ fn pass_on(scope: Scope<'_>, vu: &Vu) -> Result<bool, Thrown> {
         }
     }
     Ok(true)
+}
+
+/// As much of a name as a row of the report has.
+fn shortened(name: &str) -> &str {
+    &name[..name.floor_char_boundary(LONGEST_NAME)]
 }
 
 /// A verdict on a response that is not expected.

@@ -31,6 +31,7 @@ pub mod summary;
 mod threshold_watch;
 mod vu;
 mod web_crypto;
+mod websocket;
 
 pub use added_values::{AddedValue, AddedValues, ValueOutput, ValueSink, ValueTags};
 pub use behaviour::{ScriptBehaviour, ScriptScenario};

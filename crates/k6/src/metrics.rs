@@ -40,10 +40,16 @@ pub enum Builtin {
     Checks,
     GroupDuration,
     GrpcReqDuration,
+    WsSessions,
+    WsConnecting,
+    WsSessionDuration,
+    WsMsgsSent,
+    WsMsgsReceived,
+    WsPing,
 }
 
 /// Their names, kinds and contents, in the order of [`Builtin`].
-pub const BUILTINS: [(&str, MetricKind, Contains); 16] = [
+pub const BUILTINS: [(&str, MetricKind, Contains); 22] = [
     ("http_reqs", MetricKind::Counter, Contains::Default),
     ("http_req_duration", MetricKind::Trend, Contains::Time),
     ("http_req_blocked", MetricKind::Trend, Contains::Time),
@@ -60,6 +66,12 @@ pub const BUILTINS: [(&str, MetricKind, Contains); 16] = [
     ("checks", MetricKind::Rate, Contains::Default),
     ("group_duration", MetricKind::Trend, Contains::Time),
     ("grpc_req_duration", MetricKind::Trend, Contains::Time),
+    ("ws_sessions", MetricKind::Counter, Contains::Default),
+    ("ws_connecting", MetricKind::Trend, Contains::Time),
+    ("ws_session_duration", MetricKind::Trend, Contains::Time),
+    ("ws_msgs_sent", MetricKind::Counter, Contains::Default),
+    ("ws_msgs_received", MetricKind::Counter, Contains::Default),
+    ("ws_ping", MetricKind::Trend, Contains::Time),
 ];
 
 /// A sub-metric that a threshold names: of a metric, the values that have these tags.

@@ -22,6 +22,7 @@ mod shown;
 mod tests;
 mod text_coding;
 mod web_crypto;
+mod websocket;
 
 use crate::js::{ModuleExports, Scope, Thrown};
 
@@ -31,6 +32,7 @@ pub(crate) use grpc::response_object as grpc_response;
 pub(crate) use http::received as request_received;
 pub(crate) use library::{library, library_source};
 pub(crate) use require::run_commonjs;
+pub(crate) use websocket::show as show_socket;
 
 /// k6's modules by name.
 const NATIVE: &[(&str, ModuleExports)] = &[
@@ -41,11 +43,14 @@ const NATIVE: &[(&str, ModuleExports)] = &[
     ("k6/execution", execution::exports),
     ("k6/experimental/csv", experimental::csv),
     ("k6/experimental/fs", experimental::files),
+    ("k6/experimental/websockets", websocket::concurrent),
     ("k6/html", html::exports),
     ("k6/http", http::exports),
     ("k6/metrics", metrics::exports),
     ("k6/net/grpc", grpc::exports),
     ("k6/timers", globals::timers),
+    ("k6/websockets", websocket::concurrent),
+    ("k6/ws", websocket::blocking),
 ];
 
 /// The native module of this name.

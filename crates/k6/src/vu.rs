@@ -21,9 +21,10 @@ use crate::grpc::GrpcConnection;
 use crate::http::KnownUrls;
 use crate::js::fiber::Suspender;
 use crate::js::{Kept, Scope, Thrown};
-use crate::metrics::{Builtin, CheckId, GroupPath, MetricId, Registry, SamplePlace, SeriesId, Tags};
+use crate::metrics::{Builtin, CheckId, GroupId, GroupPath, MetricId, Registry, SamplePlace, SeriesId, Tags};
 use crate::options::ScenarioShape;
 use crate::script::{CookieLife, Counted, LogLine, LogSink, Script};
+use crate::websocket::WebSocket;
 
 pub(crate) use operations::{Callback, Ended, Operation, OperationSlot, Operations, Waiter};
 
@@ -68,6 +69,8 @@ pub(crate) struct EngineRequests {
     pub(crate) requests: Vec<OperationName>,
     /// gRPC connections to be closed.
     pub(crate) closed: Vec<Rc<GrpcConnection>>,
+    /// Sessions of WebSocket that have something to send, or are to be closed.
+    pub(crate) sockets: Vec<Rc<WebSocket>>,
     pub(crate) timers: Vec<(OperationName, Instant)>,
     /// Timers, of these or earlier ones, that are not to fire.
     pub(crate) cancelled: Vec<OperationName>,
@@ -306,6 +309,17 @@ impl Vu {
         name
     }
 
+    /// Ask that the script sees after this time that a timer of the session of this name has fired.
+    pub(crate) fn begin_socket_timer(
+        &self,
+        after: Duration,
+        (socket, session): (Rc<WebSocket>, OperationName),
+    ) -> OperationName {
+        let name = self.begin(Operation::SocketTimer(socket, session), Waiter::Fiber);
+        self.asked.borrow_mut().timers.push((name, self.time() + after));
+        name
+    }
+
     /// Ask to call a function again and again, with this time between.
     pub(crate) fn begin_interval(&self, every: Duration, callback: Callback) -> OperationName {
         let name = self.begin(Operation::Timer(Some(every)), Waiter::Callback(callback));
@@ -373,6 +387,11 @@ impl Vu {
     /// Add values with the same tags to several metrics.
     pub(crate) fn samples(&self, values: &[(Builtin, f64)], tags: &dyn Tags) {
         self.add(self.place(), values, tags);
+    }
+
+    /// The same of what was begun in this group.
+    pub(crate) fn samples_in(&self, group: GroupId, values: &[(Builtin, f64)], tags: &dyn Tags) {
+        self.add(SamplePlace { group, check: None }, values, tags);
     }
 
     fn place(&self) -> SamplePlace {

@@ -12,8 +12,8 @@ const RESET: &str = "read: connection reset by peer";
 const TLS_REASONS: &[(&str, u16, &str)] = &[
     ("ended the connection during the TLS handshake", 1220, RESET),
     ("not TLS", 1301, "tls: first record does not look like a TLS handshake"),
-    ("UnknownIssuer", 1310, "x509: unknown authority"),
-    ("CaUsedAsEndEntity", 1310, "x509: unknown authority"),
+    ("issuer is unknown", 1310, "x509: unknown authority"),
+    ("certificate is self-signed", 1310, "x509: unknown authority"),
     ("not valid for name", 1311, "x509: certificate doesn't match hostname"),
     ("NotValidForName", 1311, "x509: certificate doesn't match hostname"),
 ];

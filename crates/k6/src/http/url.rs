@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use super::Failure;
 
 /// A URL, split where requests need it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Url {
     scheme: String,
     /// Host and port as written, such as `host:8443` or `[::1]:80`.

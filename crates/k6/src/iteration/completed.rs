@@ -8,7 +8,7 @@ use engine::iteration::{Context, Verdict};
 use engine::program::UnusableOrigin;
 use evidence::{Instant, Outcome};
 
-use super::{Completion, rejected};
+use super::{Completion, rejected, shortened, websocket};
 use crate::added_values::AddedValues;
 use crate::http::{
     Expected, Failure, HopEnd, HopTags, HttpRequest, HttpResponse, NextHop, Withheld, protocol, timings,
@@ -16,9 +16,7 @@ use crate::http::{
 use crate::metrics::Builtin;
 use crate::script::{Level, LogLine};
 use crate::vu::{Ended, EngineRequests, Operation, OperationSlot, Vu};
-
-/// The longest name of a row, in bytes; further ones of the same beginning are the same row.
-const LONGEST_NAME: usize = 4 << 10;
+use crate::websocket::SocketEvent;
 
 /// Pass on what the script asks for.
 ///
@@ -26,6 +24,7 @@ const LONGEST_NAME: usize = 4 << 10;
 /// Why the run cannot go on.
 pub(super) fn ask(vu: &Vu, context: &mut Context<'_>) -> Result<(), String> {
     super::grpc::close(vu, context);
+    websocket::pass_on(vu, context);
     let requests = std::mem::take(&mut vu.asked.borrow_mut().requests);
     for name in requests {
         match wait(vu, name, context) {
@@ -81,7 +80,15 @@ pub(super) fn timer(vu: &Vu, name: OperationName, context: &mut Context<'_>) {
             drop(operations);
             submit(vu, name, context);
         }
-        Operation::Grpc(_) => {}
+        Operation::SocketTimer(socket, session) => {
+            let (socket, session) = (socket.clone(), *session);
+            operations.remove(name);
+            let mut state = socket.session.borrow_mut();
+            state.timers.retain(|timer| *timer != name);
+            state.push(SocketEvent::Timer(name));
+            operations.notify(session);
+        }
+        Operation::Grpc(_) | Operation::WebSocket(_) => {}
     }
 }
 
@@ -97,7 +104,16 @@ fn submit(vu: &Vu, name: OperationName, context: &mut Context<'_>) {
             }
             return;
         }
-        Operation::Timer(_) => return,
+        Operation::WebSocket(socket) => {
+            let socket = socket.clone();
+            drop(operations);
+            if let Err(why) = websocket::submit(vu, &socket, name, context) {
+                websocket::not_opened(vu, &socket, why.to_string());
+                vu.operations.borrow_mut().notify(name);
+            }
+            return;
+        }
+        Operation::Timer(_) | Operation::SocketTimer(..) => return,
     };
     let url = &operation.request.url;
     let mut is_our_limit = false;
@@ -133,11 +149,6 @@ fn submit(vu: &Vu, name: OperationName, context: &mut Context<'_>) {
     }
 }
 
-/// As much of a name as a row of the report has.
-fn shortened(name: &str) -> &str {
-    &name[..name.floor_char_boundary(LONGEST_NAME)]
-}
-
 /// A request has ended: count it, and note it for the script, or follow its redirect.
 pub(super) fn request(vu: &Vu, context: &mut Context<'_>, completion: &Completion<'_>) -> Verdict {
     let times = context.completed_times().unwrap_or_default();
@@ -150,7 +161,13 @@ pub(super) fn request(vu: &Vu, context: &mut Context<'_>, completion: &Completio
             operations.end(completion.name, Ended::Grpc(reply));
             return verdict;
         }
-        Operation::Timer(_) => return Verdict::Accepted,
+        Operation::WebSocket(socket) => {
+            let socket = socket.clone();
+            let verdict = websocket::ended(vu, &socket, completion, &times);
+            operations.notify(completion.name);
+            return verdict;
+        }
+        Operation::Timer(_) | Operation::SocketTimer(..) => return Verdict::Accepted,
     };
     let mut hop = operation.request.clone();
     let end = HopEnd {

@@ -105,7 +105,7 @@ impl Scope<'_> {
     ///
     /// # Errors
     /// That the script has replaced what they are made with: adding them would run its code.
-    pub(super) fn ensure_typed_arrays(self) -> Result<(), Thrown> {
+    pub(crate) fn ensure_typed_arrays(self) -> Result<(), Thrown> {
         let has_typed_arrays = self.context_data().map(|data| &data.has_typed_arrays);
         match has_typed_arrays {
             Some(has) if has.get() => return Ok(()),

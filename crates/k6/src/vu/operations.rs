@@ -9,6 +9,7 @@ use engine::exchange::OperationName;
 use crate::grpc::{GrpcOperation, GrpcReply};
 use crate::http::{HttpOperation, HttpResponse};
 use crate::js::{Kept, Resolver};
+use crate::websocket::WebSocket;
 
 /// What an operation of a script is, until it has ended.
 #[derive(Debug)]
@@ -19,6 +20,10 @@ pub(crate) enum Operation {
     Grpc(Box<GrpcOperation>),
     /// A timer; one that fires again and again has the time between.
     Timer(Option<Duration>),
+    /// A session, which has ended whenever there is something of it to be seen.
+    WebSocket(Rc<WebSocket>),
+    /// A timer of a session, whose script sees that it has fired as something of the session of this name.
+    SocketTimer(Rc<WebSocket>, OperationName),
 }
 
 /// What waits for the end of an operation.
@@ -46,6 +51,8 @@ pub(crate) enum Ended {
     Grpc(Rc<GrpcReply>),
     /// A timer has fired.
     Timer,
+    /// There is something to be seen of a session.
+    WebSocket,
 }
 
 /// An operation of a script.
@@ -90,6 +97,38 @@ impl Operations {
             slot.ended = Some(ended);
             self.ended.push_back(name);
         }
+    }
+
+    /// Note that there is something to be seen of a session, unless that is noted.
+    pub(crate) fn notify(&mut self, name: OperationName) {
+        if !self.has_ended(name) {
+            self.end(name, Ended::WebSocket);
+        }
+    }
+
+    /// All that there was to be seen of a session was seen.
+    pub(crate) fn quiet(&mut self, name: OperationName) {
+        let ended = self.slots.get_mut(&name).and_then(|slot| slot.ended.take());
+        if ended.is_some() {
+            self.ended.retain(|one| *one != name);
+        }
+    }
+
+    /// The same of all sessions.
+    pub(crate) fn quiet_sockets(&mut self) {
+        let is_socket = |(name, slot): (&OperationName, &OperationSlot)| {
+            matches!(slot.operation, Operation::WebSocket(_)).then_some(*name)
+        };
+        let names: Vec<OperationName> = self.slots.iter().filter_map(is_socket).collect();
+        names.into_iter().for_each(|name| self.quiet(name));
+    }
+
+    /// The sessions under way.
+    pub(crate) fn sockets(&self) -> impl Iterator<Item = &Rc<WebSocket>> {
+        self.slots.values().filter_map(|slot| match &slot.operation {
+            Operation::WebSocket(socket) => Some(socket),
+            _ => None,
+        })
     }
 
     /// Whether one has ended.

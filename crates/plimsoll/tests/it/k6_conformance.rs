@@ -9,7 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
+use peers::websocket::WebSocketServer;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use testbed::{Behaviour, CannedResponse, Ending, GrpcBehaviour, Site};
@@ -60,11 +62,23 @@ impl ScriptHeader {
 }
 
 /// Metrics whose values depend on time: only that they are there is compared.
-const TIMED: [&str; 5] = ["http_req_", "iteration_duration", "group_duration", "grpc_req_duration", "data_"];
+const TIMED: [&str; 8] = [
+    "http_req_",
+    "iteration_duration",
+    "group_duration",
+    "grpc_req_duration",
+    "data_",
+    "ws_connecting",
+    "ws_session_duration",
+    "ws_ping",
+];
 /// Metrics that k6 reads once a second, so that short runs have none.
 const READ_EACH_SECOND: [&str; 2] = ["vus", "vus_max"];
 /// How far a number may be off that depends on when a run ends.
 const ABOUT: f64 = 2.0;
+
+/// Where sessions of WebSocket are opened; it ends with this process.
+static SESSIONS: LazyLock<WebSocketServer> = LazyLock::new(|| WebSocketServer::start().unwrap());
 
 /// A document with forms and links.
 const PAGE: &str = r#"<title>shop</title><a name=nowhere>x</a><a href="next?a=1#part">next</a><a class=up href="../other">up</a>
@@ -144,6 +158,9 @@ fn run(program: &Path, own: &[&str], script: &Path) -> ScriptResult {
     command.current_dir(place.path("")).args(["run", "--quiet", "--summary-export=summary.json"]).args(own);
     command.env("K6_NO_USAGE_REPORT", "true").env_remove("K6_PROGRAM");
     command.envs(header.variables).args(header.flags);
+    let sessions = &*SESSIONS;
+    command.arg(format!("--env=WS=ws://{}", sessions.plain()));
+    command.arg(format!("--env=WSS=wss://{}", sessions.secure()));
     command.arg(format!("--env=BASE=http://{}", target.addr())).arg(format!("--env=GRPC={}", grpc.addr()));
     command.arg(script);
     let output = command.output().unwrap();

@@ -96,9 +96,9 @@ fn a_threshold_that_does_not_hold_is_99_and_each_other_end_has_its_code() {
         (&format!("{throws} export function teardown() {{ null.x; }}"), 107, "at teardown"),
         ("import './missing.js'; export default function () {}", 107, "missing.js"),
         (
-            "import ws from 'k6/ws'; export default function () {}",
+            "import { browser } from 'k6/browser'; export default function () {}",
             107,
-            "the module \"k6/ws\" is not supported",
+            "the module \"k6/browser\" is not supported",
         ),
         ("const x = open('./missing.txt'); export default function () {}", 107, "missing.txt"),
         ("export const options = { vus: 'many' }; export default function () {}", 104, "`vus`"),

@@ -45,6 +45,7 @@ mod k6_redirects;
 mod k6_scripts;
 mod k6_teardown;
 mod k6_virtual_hosts;
+mod k6_websockets;
 mod k6_workers;
 mod kept_experiments;
 mod kept_files;
