@@ -1,7 +1,7 @@
 //! The first evaluation of a script, and the heaps in which virtual users evaluate it again.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
@@ -12,7 +12,9 @@ use workload::Files;
 
 use crate::grpc::Catalogue;
 use crate::http::Url;
-use crate::js::{Context, Language, Limits, Loader, ModuleSource, NoHeap, Runtime, Slice, Thrown, Value};
+use crate::js::{
+    Context, Exception, Language, Limits, Loader, ModuleSource, NoHeap, Runtime, Slice, Thrown, Value,
+};
 use crate::metrics::Registry;
 use crate::modules;
 use crate::response_memory::BODY_BUDGET_BYTES;
@@ -118,7 +120,9 @@ impl Script {
         let (script_of_vu, urls) = (script.clone(), Rc::default());
         let shared = LoopShared { script: script_of_vu, registry: registry.clone(), urls, log, scenarios };
         let vu = Rc::new(Vu::new(shared, 0));
-        let (context, (options, functions)) = group.evaluate(&vu, |exports| exported(&exports))?;
+        let evaluated = group.evaluate(&vu, |exports| exported(&exports));
+        let (context, (options, functions)) =
+            evaluated.map_err(|error| script.with_unsupported_modules(error))?;
         let options = options.map_or(Ok(serde_json::Value::Null), |json| serde_json::from_str(&json));
         let options =
             options.map_err(|error| ScriptError::Exports(format!("`options` is not JSON: {error}")))?;
@@ -161,6 +165,38 @@ impl Script {
             return Ok(path.to_owned());
         }
         Ok(beside(from, path).to_string_lossy().into_owned())
+    }
+
+    /// An error of its first evaluation; one of a module that is not supported names all of those, with where they are imported.
+    fn with_unsupported_modules(&self, error: ScriptError) -> ScriptError {
+        match error {
+            ScriptError::Threw(Exception { message, .. }) if message.contains(modules::UNSUPPORTED) => {
+                let places = self.unsupported_imports();
+                let places = places.map(|(name, place)| format!("{name} at {place}"));
+                let stack = places.collect::<Vec<_>>().join("\n");
+                ScriptError::Threw(Exception { message, stack })
+            }
+            other => other,
+        }
+    }
+
+    /// The modules of k6 that its modules import and that are not supported, each with its place.
+    fn unsupported_imports(&self) -> impl Iterator<Item = (String, String)> {
+        let (mut found, mut met) = (Vec::new(), BTreeSet::from([self.main().to_owned()]));
+        let mut left = vec![self.main().to_owned()];
+        while let Some(module) = left.pop() {
+            let imports = self.sources().imports(&module);
+            for (name, line, column) in imports {
+                let Ok(full) = self.full_name(&module, &name) else { continue };
+                let is_of_k6 = full == "k6" || full.starts_with("k6/");
+                if is_of_k6 && !modules::has_native(&full) {
+                    found.push((full, format!("{module}:{line}:{column}")));
+                } else if !is_of_k6 && modules::library(&name).is_none() && met.insert(full.clone()) {
+                    left.push(full);
+                }
+            }
+        }
+        found.into_iter()
     }
 
     /// Compile its modules, so that virtual users need not.

@@ -53,6 +53,9 @@ const NATIVE: &[(&str, ModuleExports)] = &[
     ("k6/ws", websocket::blocking),
 ];
 
+/// What is said of a module that is not there.
+pub(crate) const UNSUPPORTED: &str = "is not supported";
+
 /// The native module of this name.
 ///
 /// # Errors
@@ -61,8 +64,13 @@ pub(crate) fn native(name: &str) -> Result<ModuleExports, String> {
     let known = NATIVE.iter().find(|(known, _)| *known == name);
     known.map(|(_, exports)| *exports).ok_or_else(|| {
         let names: Vec<&str> = NATIVE.iter().map(|(name, _)| *name).collect();
-        format!("the module \"{name}\" is not supported; those that are: {}", names.join(", "))
+        format!("the module \"{name}\" {UNSUPPORTED}; those that are: {}", names.join(", "))
     })
+}
+
+/// Whether there is a native module of this name.
+pub(crate) fn has_native(name: &str) -> bool {
+    NATIVE.iter().any(|(known, _)| *known == name)
 }
 
 /// Set the globals of a context: `console`, `crypto`, `open`, timers, `TextEncoder`, `TextDecoder`, `__ENV`, `__VU`, `__ITER`.

@@ -1,6 +1,8 @@
 //! The files of a script: modules and what `open()` reads, read when the script is first evaluated and kept for all virtual users.
 
 mod import_cache;
+mod imports;
+mod nesting;
 mod typescript;
 
 use std::collections::BTreeMap;
@@ -164,6 +166,18 @@ impl Sources {
             _ => text,
         };
         Ok(self.module_of(name, &text))
+    }
+
+    /// What a module imports and requires by names that are written out: each name with its line and column. Empty where the module
+    /// cannot be read.
+    pub(crate) fn imports(&self, name: &str) -> Vec<(String, usize, usize)> {
+        match self.module(name) {
+            Ok(ModuleSource::Text(text)) => {
+                let text: &str = &text;
+                nesting::parse_nested(name, text, || imports::of(text)).unwrap_or_default()
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// A module that is none of the script's files, with its text.

@@ -15,9 +15,11 @@ use swc_ecma_parser::{Syntax, TsSyntax, parse_file_as_module};
 use swc_ecma_visit::{Visit, VisitWith};
 use swc_ts_fast_strip::{ErrorCode, Mode, Options, TransformOutput, TsError, operate};
 
+use super::nesting::parse_nested;
+
 /// Whether a text is JavaScript as it is.
 pub(super) fn is_javascript(text: &str) -> bool {
-    parsed(text).is_some()
+    parse_nested("-", text, || parsed(text).is_some()).unwrap_or(false)
 }
 
 /// The JavaScript of a text in TypeScript. Where it has enums, namespaces or other syntax that is more than types, the text is
@@ -26,14 +28,15 @@ pub(super) fn is_javascript(text: &str) -> bool {
 /// # Errors
 /// What is wrong with it, and where.
 pub(super) fn javascript(name: &str, text: &str) -> Result<String, String> {
-    match converted(name, text, Mode::StripOnly) {
+    let javascript = parse_nested(name, text, || match converted(name, text, Mode::StripOnly) {
         Ok(output) => Ok(without_types_names(output.code)),
         Err((ErrorCode::UnsupportedSyntax, _)) => {
             let written = converted(name, text, Mode::Transform).map_err(|(_, why)| why)?;
             Ok(without_types_names(written.code))
         }
         Err((_, why)) => Err(why),
-    }
+    });
+    javascript.unwrap_or_else(|error| Err(error.to_string()))
 }
 
 fn converted(name: &str, text: &str, mode: Mode) -> Result<TransformOutput, (ErrorCode, String)> {
@@ -249,6 +252,16 @@ export default function (user) { return http.get(mk((user))); }
             written.contains("Kind[Kind[\"A\"] = 0] = \"A\"") && written.contains("this.x = x"),
             "{written}"
         );
+    }
+
+    #[test]
+    fn brackets_are_nested_as_deep_as_a_stack_allows_and_then_refused() {
+        let nested = |depth: usize| format!("const a: any =\n{}{};", "[".repeat(depth), "]".repeat(depth));
+        let javascript_of = |depth: usize| javascript("/t/main.ts", &nested(depth));
+        assert!(javascript_of(1_500).is_ok_and(|text| text.contains(&"[".repeat(1_500))));
+        let refused = "SyntaxError: brackets are nested more than 4000 deep\n\tat /t/main.ts:2:4001";
+        assert_eq!(javascript_of(4_001), Err(refused.to_owned()));
+        assert_eq!(javascript_of(1_000_000), Err(refused.to_owned()));
     }
 
     #[test]

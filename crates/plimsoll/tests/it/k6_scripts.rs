@@ -96,9 +96,9 @@ fn a_threshold_that_does_not_hold_is_99_and_each_other_end_has_its_code() {
         (&format!("{throws} export function teardown() {{ null.x; }}"), 107, "at teardown"),
         ("import './missing.js'; export default function () {}", 107, "missing.js"),
         (
-            "import { browser } from 'k6/browser'; export default function () {}",
+            "import { browser } from 'k6/browser';\nimport sql from 'k6/x/sql'; export default function () {}",
             107,
-            "the module \"k6/browser\" is not supported",
+            "k6/x/sql at",
         ),
         ("const x = open('./missing.txt'); export default function () {}", 107, "missing.txt"),
         ("export const options = { vus: 'many' }; export default function () {}", 104, "`vus`"),
