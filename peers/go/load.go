@@ -1,7 +1,10 @@
 package main
 
 import (
+	"os"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -135,4 +138,29 @@ func holdTheLock() {
 
 func waitForever() {
 	select {}
+}
+
+// slots are the pool's: as many as POOL says.
+var slots = make(chan struct{}, poolSize())
+
+// waitedNanos is how long slots were waited for, and usedNanos how long they were held.
+var waitedNanos, usedNanos int64
+
+func poolSize() int {
+	size, err := strconv.Atoi(os.Getenv("POOL"))
+	if err != nil || size < 1 {
+		return 4
+	}
+	return size
+}
+
+// holdASlot waits for a slot of the pool and holds it for the given duration.
+func holdASlot(long time.Duration) {
+	began := time.Now()
+	slots <- struct{}{}
+	held := time.Now()
+	atomic.AddInt64(&waitedNanos, int64(held.Sub(began)))
+	time.Sleep(long)
+	atomic.AddInt64(&usedNanos, int64(time.Since(held)))
+	<-slots
 }

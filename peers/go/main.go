@@ -10,6 +10,8 @@
 //	/alloc?kb=N  allocates N KiB (1024) in small and large pieces; the last few calls' pieces stay in use
 //	/lock?n=N    N goroutines (4) take one lock in turn, each holding it for 1 ms
 //	/leak?n=N    N goroutines (1) that wait for ever
+//	/pool?ms=N   holds one of the pool's slots for N milliseconds (20); the environment variable POOL says how many there
+//	             are (4), and /metrics shows how many are in use and how long they were waited for
 //	/metrics     Prometheus text
 package main
 
@@ -48,6 +50,7 @@ func main() {
 	http.HandleFunc("/alloc", counted("alloc", allocEndpoint))
 	http.HandleFunc("/lock", counted("lock", lockEndpoint))
 	http.HandleFunc("/leak", counted("leak", leakEndpoint))
+	http.HandleFunc("/pool", counted("pool", poolEndpoint))
 	http.HandleFunc("/metrics", metricsEndpoint)
 	http.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	fmt.Println("listening on", listener.Addr())
@@ -92,5 +95,10 @@ func leakEndpoint(w http.ResponseWriter, r *http.Request) {
 	for i := number(r, "n", 1, 1000); i > 0; i-- {
 		go waitForever()
 	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func poolEndpoint(w http.ResponseWriter, r *http.Request) {
+	holdASlot(time.Duration(number(r, "ms", 20, 1000)) * time.Millisecond)
 	w.WriteHeader(http.StatusNoContent)
 }

@@ -57,6 +57,12 @@ func metricsEndpoint(w http.ResponseWriter, _ *http.Request) {
 	one("counter", "go_memstats_alloc_bytes_total", "Bytes allocated, freed ones too.", float64(memory.TotalAlloc))
 	one("counter", "go_memstats_mallocs_total", "Number of allocations.", float64(memory.Mallocs))
 	one("counter", "go_memstats_frees_total", "Number of objects freed.", float64(memory.Frees))
+	one("gauge", "slots_in_use", "Slots of the pool that are held.", float64(len(slots)))
+	one("gauge", "slots_limit", "Slots of the pool.", float64(cap(slots)))
+	used := time.Duration(atomic.LoadInt64(&usedNanos)).Seconds()
+	one("counter", "slots_use_seconds_total", "How long slots were held, added up.", used)
+	waited := time.Duration(atomic.LoadInt64(&waitedNanos)).Seconds()
+	one("counter", "slots_wait_seconds_total", "How long slots were waited for.", waited)
 	collections(w)
 	requests(w)
 }

@@ -1,6 +1,10 @@
 //! What the judge says of why a service is slow: the ledger of its resources, and which of them limits it.
 
+mod confirmation;
+
 use serde::{Deserialize, Serialize};
+
+pub use confirmation::{ArmBreak, Confirmation, ConfirmationAnswer, ConfirmationArm};
 
 /// How much of a resource was used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -53,6 +57,9 @@ pub struct Diagnosis {
     /// Where the program's own code waited, by its profiles, the longest wait first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub in_code: Vec<CodeWait>,
+    /// Sessions of a database whose locks others waited for, those with the most waiters first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held_by: Vec<LockHolder>,
     /// What should be observed to name a limit, or to be surer of it: a sentence each.
     #[serde(default)]
     pub observe: Vec<String>,
@@ -93,6 +100,17 @@ pub struct CodeWait {
     pub place: String,
     /// Seconds that a completion waited there, in the mean of the profile's window.
     pub wait_s: f64,
+}
+
+/// Sessions of a database whose locks others waited for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LockHolder {
+    /// The target, by its name in the plan.
+    pub target: String,
+    /// Their state, and the statement that they ran last as far as it may be kept: `idle in transaction: UPDATE goods SET …`.
+    pub session: String,
+    /// How many sessions waited for them, in the mean over the highest loads.
+    pub waiting: f64,
 }
 
 /// One load, as far as it was measured.

@@ -55,6 +55,35 @@ fn oldest_kind() -> String {
     OLDEST_KIND.to_owned()
 }
 
+/// The kind of the list in `folder`; none where it names none.
+pub fn kind(folder: &Path) -> CommandResult<Option<String>> {
+    #[derive(Deserialize)]
+    struct OfKind {
+        kind: Option<String>,
+    }
+    let path = folder.join(FILE);
+    let text = text(&path, "an experiment")?;
+    let of_kind: Option<OfKind> = serde_json::from_str(&text).ok();
+    Ok(of_kind.and_then(|of| of.kind))
+}
+
+/// The list at `path`, which may come from others.
+fn text(path: &Path, what: &str) -> CommandResult<String> {
+    let at = path.display();
+    let mut text = String::new();
+    let file = fs::File::open(path)
+        .with_context(|| format!("{at} cannot be read; name the folder of {what}"))
+        .map_err(Failure::usage)?;
+    file.take(MAX_BYTES + 1)
+        .read_to_string(&mut text)
+        .with_context(|| format!("{at} cannot be read"))
+        .map_err(Failure::usage)?;
+    match text.len() as u64 > MAX_BYTES {
+        true => Err(Failure::usage(anyhow!("{at} is longer than {MAX_BYTES} bytes"))),
+        false => Ok(text),
+    }
+}
+
 impl<D: Design> Record<D> {
     /// An experiment that begins at this time.
     pub(crate) fn begun(design: D, name: &str, started_at: &str, definition: String) -> Record<D> {
@@ -75,17 +104,7 @@ impl<D: Design> Record<D> {
     pub fn read(folder: &Path) -> CommandResult<Record<D>> {
         let path = folder.join(FILE);
         let (at, what) = (path.display(), D::TERMS.what);
-        let mut text = String::new();
-        let file = fs::File::open(&path)
-            .with_context(|| format!("{at} cannot be read; name the folder of {what}"))
-            .map_err(Failure::usage)?;
-        file.take(MAX_BYTES + 1)
-            .read_to_string(&mut text)
-            .with_context(|| format!("{at} cannot be read"))
-            .map_err(Failure::usage)?;
-        if text.len() as u64 > MAX_BYTES {
-            return Err(Failure::usage(anyhow!("{at} is longer than {MAX_BYTES} bytes")));
-        }
+        let text = text(&path, what)?;
         let list: Record<D> = serde_json::from_str(&text)
             .with_context(|| format!("{at} is not a list of the runs of {what}"))
             .map_err(Failure::usage)?;

@@ -1,6 +1,7 @@
 //! A capacity search: probes at levels that follow from what was seen, until the answer is known. Its parts: between which
 //! levels is searched, for how long, what the generator can do, and each probe.
 
+pub mod confirmation;
 mod generator_limit;
 mod lengths;
 mod probe;
@@ -43,7 +44,7 @@ pub fn prepared(experiment: CapacityExperiment) -> CommandResult<Prepared<Capaci
     Ok(Prepared { name, folder, plan, definition, subject: experiment })
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Search {
     arm: String,
     pub search: capacity::Search,
@@ -159,14 +160,7 @@ impl Design for Search {
         if probe.stage == ProbeStage::Overload {
             return None;
         }
-        let values = self.slos.iter().zip(&probe.values).map(|(slo, value)| {
-            let value = ::report::number::with_unit(*value, slo.measure.unit());
-            format!("{} {value}", slo.name)
-        });
-        let values: Vec<String> = values.collect();
-        let collapsed = if probe.has_collapsed { ", ended early" } else { "" };
-        let unusable = probe.unusable.as_ref().map(|why| format!("; left out: {why}")).unwrap_or_default();
-        Some(format!("probe {}: {}{collapsed}{unusable}", probe.number, values.join(", ")))
+        Some(self.probe_line(probe))
     }
 
     fn judge(&self, steps: &[Measured], end: ExperimentEnd) -> CommandResult<CapacityJudgement> {
@@ -203,6 +197,18 @@ impl Design for Search {
 }
 
 impl Search {
+    /// What a probe measured, in a line.
+    fn probe_line(&self, probe: &CapacityProbe) -> String {
+        let values = self.slos.iter().zip(&probe.values).map(|(slo, value)| {
+            let value = ::report::number::with_unit(*value, slo.measure.unit());
+            format!("{} {value}", slo.name)
+        });
+        let values: Vec<String> = values.collect();
+        let collapsed = if probe.has_collapsed { ", ended early" } else { "" };
+        let unusable = probe.unusable.as_ref().map(|why| format!("; left out: {why}")).unwrap_or_default();
+        format!("probe {}: {}{collapsed}{unusable}", probe.number, values.join(", "))
+    }
+
     /// How its probes are planned and judged.
     fn rules(&self) -> CapacityRules<'_> {
         let (search, resolved) = (&self.search, &self.resolved);

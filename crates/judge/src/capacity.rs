@@ -6,6 +6,7 @@
 
 mod bimodal;
 mod bottleneck;
+mod confirmation;
 mod grid;
 mod margin;
 mod overload;
@@ -24,6 +25,7 @@ use workload::capacity::step_needed;
 
 use crate::rules::RULES_VERSION;
 
+pub use confirmation::{ArmProbe, ConfirmationRules, SearchedLevels};
 pub use grid::GridAnswer;
 pub use overload::OverloadRun;
 pub use probe::{ProbePlace, measure_probe};

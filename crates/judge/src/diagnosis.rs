@@ -24,7 +24,7 @@ use figures::number::brief;
 use stats::Regression;
 
 use growth::Growth;
-pub(crate) use resources::{UseWindow, uses};
+pub(crate) use resources::{BUSIEST_THREAD, CPU, UseWindow, uses};
 pub use run::of_run;
 
 /// Loads below this share of the break show the demand: near it waits and retries distort what is used.

@@ -1,5 +1,7 @@
 //! `plimsoll diagnose`: what limits a service, from a run file, from the folder of a capacity search, or from levels of load that are
-//! arranged for it.
+//! arranged for it; and whether more of the limit moves the break.
+
+mod raised;
 
 use std::path::Path;
 
@@ -14,7 +16,8 @@ use conduct::untrusted::UntrustedRunFiles;
 use evidence::ExperimentEnd;
 use evidence::capacity::CapacityJudgement;
 use evidence::diagnosis::Diagnosis;
-use experiments::record::Record;
+use experiments::record::{self, Record};
+use experiments::search::confirmation::{self, Confirming};
 use experiments::search::{self, Search};
 use experiments::session::{self, SessionOptions};
 
@@ -58,6 +61,11 @@ fn of_search(arguments: &DiagnoseArguments) -> CommandResult<(DiagnosisSummary, 
             "a search was judged by its own objectives: leave out --objective"
         )));
     }
+    if record::kind(&arguments.subject)?.as_deref() == Some(confirmation::KIND) {
+        let record = Record::<Confirming>::read(&arguments.subject)?;
+        let opened = named(arguments)?;
+        return Ok((record.judged_again(&arguments.subject)?, opened));
+    }
     let record = Record::<Search>::read(&arguments.subject)?;
     let opened = named(arguments)?;
     let summary = record.judged_again(&arguments.subject)?;
@@ -69,7 +77,9 @@ fn of_search(arguments: &DiagnoseArguments) -> CommandResult<(DiagnosisSummary, 
 fn of_levels(arguments: &DiagnoseArguments) -> CommandResult<DiagnosisSummary> {
     let listener = Listener::start()?;
     let drafts = tempfile::tempdir().context("no temporary folder can be made").map_err(Failure::own)?;
-    let search = search::prepared(definition::for_diagnosis(arguments, drafts.path())?)?;
+    let experiment = definition::for_diagnosis(arguments, drafts.path())?;
+    let raised = raised::arm(&experiment.arm, &arguments.confirm)?;
+    let search = search::prepared(experiment)?;
     let options = SessionOptions {
         resume: None,
         folder: arguments.output.clone(),
@@ -79,6 +89,13 @@ fn of_levels(arguments: &DiagnoseArguments) -> CommandResult<DiagnosisSummary> {
     let made = session::run::<Search>(&listener, &search, &options)?;
     let summary = made.summary();
     let source = format!("{} levels of load", summary.runs.len());
+    if let Some(raised) = &raised
+        && let Some(confirmation) = confirmation::prepared(&made, &search.subject, raised, &source)?
+    {
+        let folder = options.folder.map(|folder| folder.with_extension(confirmation::KIND));
+        let options = SessionOptions { folder, ..options };
+        return Ok(session::run::<Confirming>(&listener, &confirmation, &options)?.summary());
+    }
     let diagnosis = diagnosis_of(summary.judgement)?;
     Ok(DiagnosisSummary::new(summary.name, source, diagnosis))
 }
@@ -94,9 +111,10 @@ fn diagnosis_of(judgement: CapacityJudgement) -> CommandResult<Diagnosis> {
 
 /// What offers a load makes no sense with evidence that is there.
 fn refuse_load_options(arguments: &DiagnoseArguments, what: &str) -> CommandResult<()> {
-    let DiagnoseArguments { start, reset, step, budget, output, .. } = arguments;
+    let DiagnoseArguments { start, confirm, reset, step, budget, output, .. } = arguments;
     let options = [
         ("--start", start.is_some()),
+        ("--confirm", !confirm.is_empty()),
         ("--reset", reset.is_some()),
         ("--step", step.is_some()),
         ("--budget", budget.is_some()),

@@ -1,5 +1,6 @@
 //! The plots of a report.
 
+mod capacities;
 mod load;
 mod overlaid;
 mod plot;
@@ -13,6 +14,7 @@ use crate::summary::{
 use plot::{Axis, Band, Bar, Fill, Plot, PlotBound, PlotMark, Trace, Unit};
 use ticks::Scale;
 
+pub(crate) use capacities::capacities;
 pub(crate) use load::of as by_load;
 pub(crate) use overlaid::of as overlaid;
 pub(crate) use plot::{HEIGHT, WIDTH};

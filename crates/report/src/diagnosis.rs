@@ -1,9 +1,12 @@
 //! What limits a service: the answer, the ledger of its resources, the loads, and what to do next.
 
+mod confirmation;
 pub(crate) mod ledger;
 
 use evidence::Verdict;
-use evidence::diagnosis::{CodeWait, DiagnosedLevel, Diagnosis, LedgerLine, LedgerStanding};
+use evidence::diagnosis::{
+    CodeWait, Confirmation, ConfirmationAnswer, DiagnosedLevel, Diagnosis, LedgerLine, LedgerStanding,
+};
 use serde::Serialize;
 
 use crate::document::{
@@ -26,6 +29,9 @@ pub struct DiagnosisSummary {
     /// MEASURED where a limit is named, INCONCLUSIVE where none is, INVALID where the evidence says nothing of the target.
     pub verdict: Verdict,
     pub diagnosis: Diagnosis,
+    /// What the experiment shows that raises the limit; none where none was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confirmation: Option<Confirmation>,
 }
 
 impl DiagnosisSummary {
@@ -35,18 +41,55 @@ impl DiagnosisSummary {
             (None, Some(_)) => Verdict::Measured,
             (None, None) => Verdict::Inconclusive,
         };
-        DiagnosisSummary { name, source, verdict, diagnosis }
+        DiagnosisSummary { name, source, verdict, diagnosis, confirmation: None }
+    }
+
+    /// A limit that was to be confirmed: MEASURED where it is.
+    pub fn confirmed(
+        name: String,
+        source: String,
+        diagnosis: Diagnosis,
+        confirmation: Confirmation,
+    ) -> DiagnosisSummary {
+        let verdict = match confirmation.answer {
+            ConfirmationAnswer::Confirmed => Verdict::Measured,
+            ConfirmationAnswer::NotConfirmed | ConfirmationAnswer::Inconclusive => Verdict::Inconclusive,
+        };
+        DiagnosisSummary { name, source, verdict, diagnosis, confirmation: Some(confirmation) }
+    }
+
+    /// What to do next; the experiment was made where its answer is known.
+    fn next(&self) -> Section {
+        match self.confirmation {
+            Some(_) => next(&Diagnosis { confirm: None, ..self.diagnosis.clone() }),
+            None => next(&self.diagnosis),
+        }
+    }
+
+    /// The answer in capitals, and what it rests on.
+    fn answer(&self) -> (&'static str, String) {
+        if let Some(Confirmation { answer, because, resource, .. }) = &self.confirmation {
+            let word = match answer {
+                ConfirmationAnswer::Confirmed => "CONFIRMED",
+                ConfirmationAnswer::NotConfirmed => "NOT CONFIRMED",
+                ConfirmationAnswer::Inconclusive => "INCONCLUSIVE",
+            };
+            return (word, format!("{resource}: {because}"));
+        }
+        let word = match self.verdict {
+            Verdict::Measured => "LIKELY",
+            Verdict::Invalid => "INVALID",
+            _ => "UNDETERMINED",
+        };
+        (word, self.diagnosis.sentence().to_owned())
     }
 }
 
 impl Reported for DiagnosisSummary {
     fn document(&self) -> Document {
         let diagnosis = &self.diagnosis;
-        let word = match self.verdict {
-            Verdict::Measured => "LIKELY",
-            Verdict::Invalid => "INVALID",
-            _ => "UNDETERMINED",
-        };
+        let (word, because) = self.answer();
+        let likely = self.confirmation.is_some().then(|| Paragraph::labelled("likely", diagnosis.sentence()));
         Document {
             name: self.name.clone(),
             title: format!("What limits {}", self.name),
@@ -54,12 +97,17 @@ impl Reported for DiagnosisSummary {
                 verdict: Some(self.verdict),
                 word: word.to_owned(),
                 answer: None,
-                because: diagnosis.sentence().to_owned(),
+                because,
                 assumes: None,
                 case: "limit",
             },
-            facts: vec![Paragraph::labelled("read", &self.source)],
-            sections: vec![ledger::section(Some(diagnosis)), next(diagnosis), levels(diagnosis)],
+            facts: likely.into_iter().chain([Paragraph::labelled("read", &self.source)]).collect(),
+            sections: vec![
+                confirmation::section(self.confirmation.as_ref()),
+                ledger::section(Some(diagnosis)),
+                self.next(),
+                levels(diagnosis),
+            ],
             properties: vec![("limit", diagnosis.limit.clone().unwrap_or_default())],
             footer: "Made by Plimsoll from run files; the same files always give the same report.",
             ..Document::default()

@@ -10,6 +10,8 @@ use evidence::{Coverage, Notice, NoticeKind, Run, SeriesKey, Window};
 const MAX_OTHERS: f64 = 0.10;
 /// What a pool has in use …
 const IN_USE: &str = "_in_use";
+/// … or, to the point, the seconds a second that it was held, added up …
+const HELD: [&str; 3] = ["_use_seconds_sum", "_use_seconds_total", "_usage_seconds_sum"];
 /// … and how much it may have.
 const LIMITS: [&str; 3] = ["_limit", "_max", "_size"];
 /// … and the seconds a second that are waited for it.
@@ -18,9 +20,9 @@ const WAITS: [&str; 3] = ["_wait_seconds_sum", "_wait_seconds_total", "_wait_dur
 const HOST: &str = "host";
 
 /// The series of the processors that a target's processes use.
-pub(super) const CPU: &str = "cpu";
+pub(crate) const CPU: &str = "cpu";
 /// The series of the thread of a target that uses the most of a processor.
-pub(super) const BUSIEST_THREAD: &str = "busiest_thread_cpu";
+pub(crate) const BUSIEST_THREAD: &str = "busiest_thread_cpu";
 /// Connections that a full accept queue lost, and segments that were sent again.
 pub(super) const LISTEN_OVERFLOWS: &str = "host_listen_overflows";
 pub(super) const RETRANSMITS: &str = "host_retransmits";
@@ -148,8 +150,12 @@ impl ObservedRun<'_> {
             for suffix in WAITS {
                 waited = waited.or(self.mean(target, &format!("{pool}{suffix}"))?);
             }
-            if let (Some(used), Some(limit)) = (self.mean(target, name)?, limit.filter(|limit| *limit > 0.0))
-            {
+            let mut held = None;
+            for suffix in HELD {
+                held = held.or(self.mean(target, &format!("{pool}{suffix}"))?);
+            }
+            let used = held.or(self.mean(target, name)?);
+            if let (Some(used), Some(limit)) = (used, limit.filter(|limit| *limit > 0.0)) {
                 uses.push(ResourceUse {
                     name: format!("{pool} of {target}"),
                     series: name.to_owned(),
@@ -166,7 +172,8 @@ impl ObservedRun<'_> {
     fn known_pools(&self, target: &str) -> Result<Vec<ResourceUse>, ReadError> {
         let mut uses = Vec::new();
         for pool in conventions::POOLS {
-            let (used, limit) = (self.mean(target, pool.in_use)?, self.mean(target, pool.limit)?);
+            let used = self.mean(target, pool.held)?.or(self.mean(target, pool.in_use)?);
+            let limit = self.mean(target, pool.limit)?;
             let (Some(used), Some(limit)) = (used, limit.filter(|limit| *limit > 0.0)) else { continue };
             let waited = self.mean(target, pool.waited)?.or(self.mean(target, pool.waiting)?);
             uses.push(ResourceUse {
@@ -312,6 +319,20 @@ mod tests {
             (pool.wait_s.unwrap() - 0.02).abs() < 1e-12,
             "0.2 s a second for 10 requests a second: {pool:?}"
         );
+    }
+
+    #[test]
+    fn how_long_a_pool_was_held_shows_its_use_better_than_looks_at_it() {
+        let pools = read(&[
+            ("db_in_use", "", 4.0),
+            ("db_max", "", 4.0),
+            ("db_use_seconds_total", "", 2.5),
+            ("hikaricp_connections_active", "", 9.0),
+            ("hikaricp_connections_max", "", 10.0),
+            ("hikaricp_connections_usage_seconds_sum", "", 7.25),
+        ]);
+        let used: Vec<_> = pools.iter().map(|pool| (&*pool.name, pool.used)).collect();
+        assert_eq!(used, [("db of web", 2.5), ("HikariCP pool of web", 7.25)]);
     }
 
     /// What is read of `web` where these series have these values.

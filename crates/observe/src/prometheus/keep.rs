@@ -2,7 +2,7 @@
 
 /// What is kept when nothing is named: the runtime of Go, what clients of most languages say of their process, and what shows pools
 /// and pauses, by which a limit is named.
-const USUAL: [&str; 22] = [
+const USUAL: [&str; 24] = [
     "go_goroutines",
     "go_memstats_heap_*",
     // What an experiment needs to compare allocations.
@@ -17,6 +17,8 @@ const USUAL: [&str; 22] = [
     "*_limit",
     "*_size",
     "*_wait_seconds_*",
+    "*_use_seconds_*",
+    "*_usage_seconds_*",
     "*_wait_duration_seconds_total",
     "go_sql_*",
     "hikaricp_connections*",
@@ -106,6 +108,7 @@ mod tests {
             "db_in_use",
             "db_max",
             "db_wait_seconds_total",
+            "db_use_seconds_total",
             "hikaricp_connections_max",
             "jvm_gc_pause_seconds_sum",
         ] {

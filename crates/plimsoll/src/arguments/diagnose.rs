@@ -13,9 +13,10 @@ Examples:
   plimsoll diagnose run.plimsoll                  what a run with three or more levels of load shows
   plimsoll diagnose plan.toml                     arrange the levels: about five minutes of load
   plimsoll diagnose plan.toml --start ./service --objective 'p95(list) < 50ms'
+  plimsoll diagnose plan.toml --start ./service --confirm POOL=8          and whether a larger pool moves the limit
   plimsoll diagnose http://127.0.0.1:8000/ --objective 'p95 < 50ms'
   plimsoll diagnose list-2026-03-01T10-00-00Z.capacity --html limit.html
-Exit code 0: a limit is named; 4: UNDETERMINED; 5: the evidence says nothing of the target.";
+Exit code 0: a limit is named, and with --confirm CONFIRMED; 4: UNDETERMINED, or not confirmed; 5: the evidence says nothing of the target.";
 
 /// What is diagnosed, and where it is reported.
 #[derive(Debug, Args)]
@@ -33,6 +34,10 @@ pub(crate) struct DiagnoseArguments {
     /// With --start: the URL that answers 2xx once it is ready
     #[arg(long, value_name = "URL", requires = "start")]
     pub(crate) ready: Option<String>,
+    /// Confirm the limit that is named: start the target again with more of it, and compare where both break. `NAME=VALUE` sets an
+    /// environment variable of the start command, `cpus=0-1` its processors, `start=COMMAND` replaces it; repeatable
+    #[arg(long, value_name = "CHANGE")]
+    pub(crate) confirm: Vec<String>,
     /// The command that sets the state back before each level
     #[arg(long, value_name = "COMMAND")]
     pub(crate) reset: Option<String>,

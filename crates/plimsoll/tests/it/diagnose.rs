@@ -3,10 +3,11 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use peers::go;
 use serde_json::Value;
 use testbed::{Behaviour, Target};
 
-use crate::command::{TestFolder, open};
+use crate::command::{CommandOutput, TestFolder, open};
 
 /// Answers at once, and beyond 150 requests a second ever later: three are in progress at a time, for 20 ms each.
 fn three_at_a_time() -> Target {
@@ -82,4 +83,67 @@ fn levels_are_arranged_for_a_plan_and_their_folder_is_diagnosed_alike_again() {
     assert!(levels(&report).len() >= 3 && report["diagnosis"]["range_per_s"].is_array(), "{report:#}");
     folder.plimsoll(&["diagnose", "out.capacity", "--json", "again.json"]).exits_with(4);
     assert_eq!(folder.json("again.json")["diagnosis"], report["diagnosis"]);
+}
+
+/// A service with a pool of four that are held for 20 ms each, started by a command; `POOL` says how many there are.
+struct Pooled {
+    folder: TestFolder,
+    start: String,
+    /// Its program is in a folder of its own.
+    _target: go::Target,
+}
+
+impl Pooled {
+    fn new() -> Pooled {
+        let mut target = go::Target::start(go::Settings::default()).unwrap();
+        let (address, program) = (target.address(), target.binary());
+        target.end();
+        let plan = format!(
+            "version = 1\n[targets.web]\nurl = \"http://{address}\"\nprocess = {{ port = {} }}\nobserve.prometheus = \
+             \"http://{address}/metrics\"\n[[scenarios]]\nname = \"s\"\nexecutor = \"constant-arrival-rate\"\nrate = \"150/s\"\n\
+             duration = \"10s\"\nmax_vus = 1000\n[[scenarios.steps]]\nname = \"get\"\nget = \"${{web.url}}/pool?ms=20\"\n[objectives]\n\
+             slow = \"p95(get) < 80ms\"\n",
+            address.port()
+        );
+        // The service ends when nothing holds its input open.
+        let start = format!("sleep 600 | {} -listen {address}", program.display());
+        Pooled { folder: TestFolder::new(&plan), start, _target: target }
+    }
+
+    fn diagnosed(&self, change: &str, name: &str) -> CommandOutput {
+        let Pooled { folder, start, .. } = self;
+        let (levels, confirmation) =
+            (format!("{name}.capacity"), folder.path(&format!("{name}.confirmation")));
+        let load =
+            ["diagnose", "plan.toml", "--quiet", "--step", "3s", "--start", start, "--confirm", change];
+        let files = ["-o", &levels, "--json", "d.json", "--html", "d.html"];
+        let mut run = folder.start(&[&load[..], &files[..]].concat());
+        run.until("a limit is named", || confirmation.exists());
+        run.end()
+    }
+}
+
+#[test]
+fn a_pool_that_limits_is_confirmed_by_a_larger_one_and_not_by_what_changes_nothing() {
+    let pooled = Pooled::new();
+    let folder = &pooled.folder;
+    let ran = pooled.diagnosed("POOL=8", "out");
+    ran.exits_with(0).stdout_contains(&["CONFIRMED", "slots of web", "with POOL=8 it holds at"]);
+    let confirmation = folder.json("d.json")["confirmation"].clone();
+    assert_eq!(confirmation["answer"], "confirmed");
+    assert_eq!(confirmation["sizes"], serde_json::json!([4.0, 8.0]));
+    assert!(confirmation["moved"][0].as_f64().unwrap() >= 1.15, "{confirmation:#}");
+    assert!(folder.read("d.html").contains("with POOL=8"));
+    folder.plimsoll(&["diagnose", "out.confirmation", "--json", "again.json"]).exits_with(0);
+    assert_eq!(folder.json("again.json")["confirmation"], confirmation);
+
+    let nothing = pooled.diagnosed("PUDDLE=8", "nothing");
+    nothing.exits_with(4).stdout_contains(&["INCONCLUSIVE", "its size is 4 with PUDDLE=8 too"]);
+}
+
+#[test]
+fn a_change_without_a_command_that_starts_the_target_is_refused() {
+    let folder = TestFolder::new(&open("127.0.0.1:9".parse().unwrap(), 1));
+    let refused = folder.plimsoll(&["diagnose", "plan.toml", "--confirm", "POOL=8"]);
+    refused.exits_with(2).stderr_contains(&["name the command that starts it, --start './service'"]);
 }

@@ -2,7 +2,8 @@
 
 use evidence::diagnosis::{CapacityInterval, Diagnosis, LedgerLine, LedgerStanding};
 
-use crate::document::{Block, ParagraphKind, Row, Section, Table};
+use crate::charts;
+use crate::document::{Block, ChartBlock, ParagraphKind, Row, Section, Table};
 use crate::number;
 
 /// Empty without a line.
@@ -24,7 +25,14 @@ pub(crate) fn section(diagnosis: Option<&Diagnosis>) -> Section {
          resource is used up, with a 95 % interval. “A completion waits”: at the load that breaks, or the highest; “of the growth”: the \
          share of the growth of the mean response time that was spent waiting for the resource. Both where waits were observed.",
     );
-    let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table), hint] };
+    let chart = diagnosis.and_then(charts::capacities).map(|chart| {
+        let is_wide = true;
+        Block::Chart(ChartBlock { is_wide, ..ChartBlock::new(vec![chart]) })
+    });
+    let blocks = match table.rows.is_empty() {
+        true => Vec::new(),
+        false => [Block::Table(table), hint].into_iter().chain(chart).collect(),
+    };
     Section::new("ledger", "Resources", blocks)
 }
 

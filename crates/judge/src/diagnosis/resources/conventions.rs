@@ -6,6 +6,8 @@ pub(super) struct PoolMetrics {
     /// The pool's name in a report.
     pub(super) name: &'static str,
     pub(super) in_use: &'static str,
+    /// The seconds that it was held, added up, as a counter: more to the point than looks at what is in use.
+    pub(super) held: &'static str,
     pub(super) limit: &'static str,
     /// The seconds that were waited for it, as a counter.
     pub(super) waited: &'static str,
@@ -19,6 +21,7 @@ pub(super) const POOLS: [PoolMetrics; 6] = [
     PoolMetrics {
         name: "database pool",
         in_use: "go_sql_in_use_connections",
+        held: "",
         limit: "go_sql_max_open_connections",
         waited: "go_sql_wait_duration_seconds_total",
         waiting: "",
@@ -27,6 +30,7 @@ pub(super) const POOLS: [PoolMetrics; 6] = [
     PoolMetrics {
         name: "HikariCP pool",
         in_use: "hikaricp_connections_active",
+        held: "hikaricp_connections_usage_seconds_sum",
         limit: "hikaricp_connections_max",
         waited: "hikaricp_connections_acquire_seconds_sum",
         waiting: "hikaricp_connections_pending",
@@ -35,6 +39,7 @@ pub(super) const POOLS: [PoolMetrics; 6] = [
     PoolMetrics {
         name: "PgBouncer pool",
         in_use: "pgbouncer_pools_server_active_connections",
+        held: "",
         limit: "pgbouncer_databases_pool_size",
         waited: "pgbouncer_stats_totals_client_wait_time_seconds_total",
         waiting: "pgbouncer_pools_client_waiting_connections",
@@ -43,6 +48,7 @@ pub(super) const POOLS: [PoolMetrics; 6] = [
     PoolMetrics {
         name: "Tomcat threads",
         in_use: "tomcat_threads_busy_threads",
+        held: "",
         limit: "tomcat_threads_config_max_threads",
         waited: "",
         waiting: "",
@@ -50,6 +56,7 @@ pub(super) const POOLS: [PoolMetrics; 6] = [
     PoolMetrics {
         name: "Jetty threads",
         in_use: "jetty_threads_busy",
+        held: "",
         limit: "jetty_threads_config_max",
         waited: "",
         waiting: "jetty_threads_jobs",
@@ -58,6 +65,7 @@ pub(super) const POOLS: [PoolMetrics; 6] = [
     PoolMetrics {
         name: "database pool",
         in_use: "db_client_connections_usage",
+        held: "db_client_connections_use_time_seconds_sum",
         limit: "db_client_connections_max",
         waited: "db_client_connections_wait_time_seconds_sum",
         waiting: "db_client_connections_pending_requests",
