@@ -57,9 +57,6 @@ pub struct Diagnosis {
     /// Where the program's own code waited, by its profiles, the longest wait first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub in_code: Vec<CodeWait>,
-    /// Sessions of a database whose locks others waited for, those with the most waiters first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub held_by: Vec<LockHolder>,
     /// What should be observed to name a limit, or to be surer of it: a sentence each.
     #[serde(default)]
     pub observe: Vec<String>,
@@ -100,17 +97,6 @@ pub struct CodeWait {
     pub place: String,
     /// Seconds that a completion waited there, in the mean of the profile's window.
     pub wait_s: f64,
-}
-
-/// Sessions of a database whose locks others waited for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LockHolder {
-    /// The target, by its name in the plan.
-    pub target: String,
-    /// Their state, and the statement that they ran last as far as it may be kept: `idle in transaction: UPDATE goods SET …`.
-    pub session: String,
-    /// How many sessions waited for them, in the mean over the highest loads.
-    pub waiting: f64,
 }
 
 /// One load, as far as it was measured.

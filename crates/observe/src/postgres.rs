@@ -2,6 +2,7 @@
 //!
 //! Each sample is one read-only transaction. What a role may not see is queried once, reported, and left out.
 
+mod blockers;
 mod connection;
 mod identity;
 mod own;
@@ -22,6 +23,7 @@ use evidence::{NoticeKind, SeriesKey};
 
 use crate::observer::Observer;
 use crate::remote::{Query, QueryResult, Remote};
+use blockers::Blockers;
 pub use identity::identify_postgres;
 use own::OwnTransactions;
 use part::{Anew, Database, Part, Tables};
@@ -46,6 +48,7 @@ pub fn postgres(
         url: url.to_owned(),
         tables: Tables { names: tables.to_vec(), were_reset: false },
         sessions: Sessions::default(),
+        blockers: Blockers::default(),
         session: None,
         own: OwnTransactions::default(),
         refused: BTreeSet::new(),
@@ -62,6 +65,7 @@ struct PostgresQuery {
     url: String,
     tables: Tables,
     sessions: Sessions,
+    blockers: Blockers,
     session: Option<Session>,
     /// What former sessions did.
     own: OwnTransactions,
@@ -112,6 +116,10 @@ impl PostgresQuery {
                         match part {
                             Part::Database => self.take_database(Database::read(rows, own), &mut result),
                             Part::Statements => self.take_statements(rows, &mut result)?,
+                            Part::Blockers => {
+                                let values = self.blockers.levels(rows, &self.statements);
+                                self.push(values, &mut result);
+                            }
                             Part::Sessions | Part::Locks | Part::Tables => {
                                 let (values, remark) = match part {
                                     Part::Sessions => self.sessions.levels(rows),

@@ -48,6 +48,15 @@ pub(super) fn what(diagnosis: &Diagnosis, windows: &[LoadWindow]) -> Vec<String>
 
 fn of_line(line: &LedgerLine, diagnosis: &Diagnosis) -> Option<String> {
     let name = &line.resource;
+    if line.series == resources::BLOCKERS {
+        return line.used_at_break.map(|waiting| {
+            format!(
+                "Where it breaks, {} sessions wait for {name}, which is its state and its last statement: make that transaction shorter, \
+                 or let fewer of them touch the same rows.",
+                brief::significant(waiting)
+            )
+        });
+    }
     let is_limit_named = diagnosis.limit.is_some();
     if line.series == resources::LISTEN_OVERFLOWS {
         return line.used_at_break.map(|rate| {

@@ -28,6 +28,8 @@ pub(super) const LISTEN_OVERFLOWS: &str = "host_listen_overflows";
 pub(super) const RETRANSMITS: &str = "host_retransmits";
 /// Sessions of PostgreSQL that wait, by class …
 const SESSION_WAITS: &str = "pg_waits";
+/// … how many wait for each session that holds a lock …
+pub(super) const BLOCKERS: &str = "pg_blockers";
 /// … of which these are waits of a request; in the others a session waits for its client, or for the time.
 const CLASSES: [&str; 5] = ["Lock", "LWLock", "IO", "BufferPin", "IPC"];
 /// From this share of its CPU in one thread on a target has one thread that does the work.
@@ -187,7 +189,7 @@ impl ObservedRun<'_> {
         Ok(uses)
     }
 
-    /// What is waited for and has no size: pauses of a collector, and what sessions of a database wait for.
+    /// What is waited for and has no size: pauses of a collector, calls of other services, and what sessions of a database wait for.
     fn waits(&self, target: &str) -> Result<Vec<ResourceUse>, ReadError> {
         let mut uses = Vec::new();
         for series in conventions::PAUSES {
@@ -201,6 +203,17 @@ impl ObservedRun<'_> {
                 wait_s: self.response_s.map(|response| paused * response),
             });
         }
+        for (name, unit_s) in conventions::CALLS {
+            let Some(sum) = self.mean(target, &format!("{name}_sum"))? else { continue };
+            uses.push(ResourceUse {
+                name: format!("calls of {target} ({name})"),
+                series: name.to_owned(),
+                used: sum * unit_s,
+                limit: None,
+                wait_s: self.of_each(Some(sum * unit_s)),
+            });
+        }
+        uses.extend(self.blockers(target)?);
         let is_its = |key: &&SeriesKey| &*key.target == target && &*key.name == SESSION_WAITS;
         for key in self.run.series().iter().filter(is_its).filter(|key| CLASSES.contains(&&*key.part)) {
             let integral = Coverage::read(self.run, key)?.integral(self.window);
@@ -212,6 +225,25 @@ impl ObservedRun<'_> {
                     used: waiting,
                     limit: None,
                     wait_s: self.of_each(Some(waiting)),
+                });
+            }
+        }
+        Ok(uses)
+    }
+
+    /// Sessions whose locks others wait for. The wait itself is that of the class `Lock`.
+    fn blockers(&self, target: &str) -> Result<Vec<ResourceUse>, ReadError> {
+        let mut uses = Vec::new();
+        let is_its = |key: &&SeriesKey| &*key.target == target && &*key.name == BLOCKERS;
+        for key in self.run.series().iter().filter(is_its) {
+            let integral = Coverage::read(self.run, key)?.integral(self.window);
+            if integral.sum > 0.0 {
+                uses.push(ResourceUse {
+                    name: format!("locks of {target} held by {}", key.part),
+                    series: BLOCKERS.to_owned(),
+                    used: integral.sum / integral.covered_s,
+                    limit: None,
+                    wait_s: None,
                 });
             }
         }
@@ -386,6 +418,33 @@ mod tests {
             shown,
             // A tenth of the time is paused, and a request takes 10 ms; two sessions wait, and 10 requests a second are answered.
             [("garbage collection of web", None, Some(0.001)), ("Lock waits of web", None, Some(0.2))]
+        );
+    }
+
+    #[test]
+    fn who_holds_locks_is_shown_where_others_wait_for_them() {
+        let of =
+            |waiting| read(&[("pg_blockers", "idle in transaction: UPDATE goods SET price = $1", waiting)]);
+        let shown: Vec<_> = of(2.5).iter().map(|it| (it.name.clone(), it.used, it.wait_s)).collect();
+        let name = "locks of web held by idle in transaction: UPDATE goods SET price = $1".to_owned();
+        assert_eq!(shown, [(name, 2.5, None)]);
+        assert_eq!(of(0.0), []);
+    }
+
+    #[test]
+    fn calls_of_other_services_are_waited_for_as_long_as_clients_count() {
+        let calls = read(&[
+            ("http_client_request_duration_seconds_sum", "server_address=stock", 0.3),
+            ("http_client_request_duration_seconds_sum", "server_address=price", 0.1),
+            ("rpc_client_duration_milliseconds_sum", "", 250.0),
+        ]);
+        let shown: Vec<_> = calls.iter().map(|it| (&*it.name, it.limit, it.wait_s.map(rounded))).collect();
+        assert_eq!(
+            shown,
+            [
+                ("calls of web (http_client_request_duration_seconds)", None, Some(0.04)),
+                ("calls of web (rpc_client_duration_milliseconds)", None, Some(0.025)),
+            ]
         );
     }
 

@@ -14,14 +14,15 @@ pub(super) enum Part {
     Locks,
     Tables,
     Statements,
+    Blockers,
 }
 
 /// Tables that are watched.
 const MOST_TABLES: usize = 50;
 
 impl Part {
-    pub(super) const ALL: [Part; 5] =
-        [Part::Database, Part::Sessions, Part::Locks, Part::Tables, Part::Statements];
+    pub(super) const ALL: [Part; 6] =
+        [Part::Database, Part::Sessions, Part::Locks, Part::Tables, Part::Statements, Part::Blockers];
 
     /// Its subject, for messages.
     pub(super) fn what(self) -> &'static str {
@@ -31,6 +32,7 @@ impl Part {
             Part::Locks => "locks",
             Part::Tables => "the tables",
             Part::Statements => "statements",
+            Part::Blockers => "the sessions that block others",
         }
     }
 
@@ -44,6 +46,11 @@ impl Part {
                  count(*), current_setting('max_connections') FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND \
                  (backend_type = 'client backend' OR (backend_type IS NULL AND datid IS NOT NULL)) GROUP BY 1, 2 \
                  UNION ALL SELECT '', NULL, 0, current_setting('max_connections')"
+                .to_owned(),
+            // Only of sessions that wait: the server stops its lock table for each. Of a statement the first word alone, which is no value.
+            Part::Blockers => "SELECT coalesce(h.state, 'unknown'), h.query_id, upper(left(split_part(ltrim(h.query), ' ', 1), 20)), \
+                 count(*) FROM pg_stat_activity w CROSS JOIN LATERAL unnest(pg_blocking_pids(w.pid)) b(pid) JOIN pg_stat_activity h \
+                 ON h.pid = b.pid WHERE w.wait_event_type = 'Lock' GROUP BY 1, 2, 3"
                 .to_owned(),
             Part::Locks => "SELECT count(*) FROM pg_locks WHERE NOT granted".to_owned(),
             Part::Tables => {
@@ -94,7 +101,7 @@ pub(super) fn levels(part: Part, rows: &Rows, tables: &Tables) -> (Vec<Value>, O
             let waiting = rows.first().and_then(|row| number(row, 0));
             (waiting.map(|count| ("pg_locks_waiting", "1", String::new(), count)).into_iter().collect(), None)
         }
-        Part::Database | Part::Sessions | Part::Statements => (Vec::new(), None),
+        Part::Database | Part::Sessions | Part::Statements | Part::Blockers => (Vec::new(), None),
     }
 }
 

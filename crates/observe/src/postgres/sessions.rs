@@ -12,9 +12,10 @@ const WAITS: [&str; 4] = ["Client", "IO", "LWLock", "Lock"];
 const LONGEST_NAME: usize = 63;
 /// States, or classes of wait events, that have series.
 const MOST_NAMES: usize = 50;
+
 /// Sessions by name, of the first names in a run: those that come and go fill neither memory nor the run file.
-#[derive(Debug)]
-struct Counts {
+#[derive(Debug, Default)]
+pub(super) struct Counts {
     counts: Vec<(String, f64)>,
     is_over: bool,
 }
@@ -24,11 +25,11 @@ impl Counts {
         Counts { counts: names.iter().map(|name| ((*name).to_owned(), 0.0)).collect(), is_over: false }
     }
 
-    fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.counts.iter_mut().for_each(|(_, count)| *count = 0.0);
     }
 
-    fn add(&mut self, name: &str, count: f64) {
+    pub(super) fn add(&mut self, name: &str, count: f64) {
         let name = shortened(name, LONGEST_NAME);
         let has_space = self.counts.len() < MOST_NAMES;
         match self.counts.iter_mut().find(|(known, _)| *known == name) {
@@ -38,7 +39,7 @@ impl Counts {
         }
     }
 
-    fn values(&self, series: &'static str) -> impl Iterator<Item = Value> {
+    pub(super) fn values(&self, series: &'static str) -> impl Iterator<Item = Value> {
         self.counts.iter().map(move |(name, count)| (series, "1", name.clone(), *count))
     }
 }

@@ -134,6 +134,11 @@ impl Statements {
         }
     }
 
+    /// The text of a statement that is followed.
+    pub(super) fn text(&self, id: i64) -> Option<&str> {
+        self.followed.get(&id)?.as_deref()
+    }
+
     /// A remark about what cannot be observed, or was reset.
     pub(super) fn take_remark(&mut self) -> Option<(NoticeKind, String)> {
         self.remark.take()

@@ -2,7 +2,7 @@
 
 /// What is kept when nothing is named: the runtime of Go, what clients of most languages say of their process, and what shows pools
 /// and pauses, by which a limit is named.
-const USUAL: [&str; 24] = [
+const USUAL: [&str; 28] = [
     "go_goroutines",
     "go_memstats_heap_*",
     // What an experiment needs to compare allocations.
@@ -28,6 +28,11 @@ const USUAL: [&str; 24] = [
     "db_client_connections_*",
     "*_gc_*_seconds_*",
     "nodejs_eventloop_lag_*",
+    // How long calls of other services take.
+    "http*_client_*_sum",
+    "httpclient_request_duration_seconds_sum",
+    "*rpc_client_*_sum",
+    "db_client_operation_duration_seconds_sum",
 ];
 
 /// Patterns of names.
@@ -111,8 +116,11 @@ mod tests {
             "db_use_seconds_total",
             "hikaricp_connections_max",
             "jvm_gc_pause_seconds_sum",
+            "http_client_request_duration_seconds_sum",
+            "rpc_client_duration_sum",
+            "grpc_client_handling_seconds_sum",
         ] {
-            assert!(usual.keeps(name), "{name} shows a pool or a pause");
+            assert!(usual.keeps(name), "{name} shows a pool, a pause or calls");
         }
         assert!(!usual.keeps("http_requests_total"));
     }

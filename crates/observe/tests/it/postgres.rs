@@ -114,8 +114,16 @@ fn waiting_for_a_lock_is_seen() {
         (seen.value("pg_waits", "Lock"), seen.value("pg_connections", "active")),
         (Some(1.0), Some(1.0))
     );
+    let is_blocked = |seen: &Seen, by: f64| {
+        let blockers = seen.parts("pg_blockers");
+        blockers
+            .iter()
+            .any(|(session, waiting)| session.starts_with("idle in transaction: LOCK") && *waiting == by)
+    };
+    let seen = look_until(&mut looking, |seen| is_blocked(seen, 1.0));
+    assert!(!format!("{:?}", seen.parts("pg_blockers")).contains("orders"), "the first word alone");
     drop((holder, waiter));
-    look_until(&mut looking, |seen| seen.value("pg_locks_waiting", "") == Some(0.0));
+    look_until(&mut looking, |seen| seen.value("pg_locks_waiting", "") == Some(0.0) && is_blocked(seen, 0.0));
 }
 
 #[test]

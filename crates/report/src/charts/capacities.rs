@@ -14,10 +14,10 @@ const LEFT: f64 = 12.0;
 const RIGHT: f64 = 12.0;
 /// Above the rows: the words for the range in which it breaks.
 const TOP: f64 = 22.0;
-const ROW: f64 = 38.0;
+const ROW: f64 = 44.0;
 /// From the top of a row to the base line of its text, and to its line.
-const TEXT: f64 = 15.0;
-const LINE: f64 = 26.0;
+const TEXT: f64 = 18.0;
+const LINE: f64 = 31.0;
 /// Below the rows: the labels of the axis.
 const BOTTOM: f64 = 26.0;
 /// Half of the line at the end of an interval.
@@ -25,7 +25,7 @@ const END: f64 = 4.0;
 /// The least length of a line that goes on beyond the edge.
 const ARROW: f64 = 14.0;
 /// The width of a character of the largest text, that of narrow screens.
-const CHARACTER_WIDTH: f64 = 8.2;
+const CHARACTER_WIDTH: f64 = 9.6;
 /// Capacities outside of so many times the range in which it breaks are cut at the edge.
 const SHOWN: (f64, f64) = (0.2, 20.0);
 

@@ -25,13 +25,10 @@ pub(crate) fn section(diagnosis: Option<&Diagnosis>) -> Section {
          resource is used up, with a 95 % interval. “A completion waits”: at the load that breaks, or the highest; “of the growth”: the \
          share of the growth of the mean response time that was spent waiting for the resource. Both where waits were observed.",
     );
-    let chart = diagnosis.and_then(charts::capacities).map(|chart| {
-        let is_wide = true;
-        Block::Chart(ChartBlock { is_wide, ..ChartBlock::new(vec![chart]) })
-    });
+    let chart = diagnosis.and_then(charts::capacities).map(|chart| ChartBlock::new(vec![chart]));
     let blocks = match table.rows.is_empty() {
         true => Vec::new(),
-        false => [Block::Table(table), hint].into_iter().chain(chart).collect(),
+        false => [Block::Table(table), hint].into_iter().chain(chart.map(Block::Chart)).collect(),
     };
     Section::new("ledger", "Resources", blocks)
 }

@@ -80,3 +80,23 @@ pub(super) const PAUSES: [&str; 5] = [
     "dotnet_gc_pause_time_seconds_total",
     "nodejs_gc_duration_seconds_sum",
 ];
+
+/// Calls of other services and of databases, as clients count them: the name without its unit, and how many seconds one of its unit is.
+pub(super) const CALLS: [(&str, f64); 13] = [
+    // OpenTelemetry's conventions, stable and older, as exporters of Prometheus write them.
+    ("http_client_request_duration_seconds", 1.0),
+    ("http_client_duration_milliseconds", 1e-3),
+    ("http_client_duration_seconds", 1.0),
+    ("rpc_client_call_duration_seconds", 1.0),
+    ("rpc_client_duration_seconds", 1.0),
+    ("rpc_client_duration_milliseconds", 1e-3),
+    // Without a unit it is milliseconds.
+    ("http_client_duration", 1e-3),
+    ("rpc_client_duration", 1e-3),
+    ("db_client_operation_duration_seconds", 1.0),
+    // Micrometer, gRPC's middleware of Go, prometheus-net.
+    ("http_client_requests_seconds", 1.0),
+    ("grpc_client_handling_seconds", 1.0),
+    ("grpc_client_attempt_duration_seconds", 1.0),
+    ("httpclient_request_duration_seconds", 1.0),
+];
