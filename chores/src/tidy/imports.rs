@@ -80,7 +80,7 @@ const CRATES: &[CrateRule] = &[
     tool_crate(
         "selftest",
         Nature::Free,
-        &["conduct", "experiments", "evidence", "figures", "judge", "simulation"],
+        &["conduct", "experiments", "evidence", "archive", "figures", "judge", "simulation"],
     ),
     tool_crate(
         "plimsoll",

@@ -10,6 +10,8 @@ mod diagnoses;
 mod experiments;
 mod generator;
 #[cfg(feature = "simulation")]
+pub mod sealed;
+#[cfg(feature = "simulation")]
 mod verdicts;
 
 #[cfg(feature = "simulation")]

@@ -120,20 +120,20 @@ impl DiagnosisKind {
 
 /// A resource of some servers.
 #[derive(Debug, Clone)]
-struct Queue {
-    servers: f64,
+pub(crate) struct Queue {
+    pub(crate) servers: f64,
     /// Seconds of a server that a completion takes; of a pool without what is waited for meanwhile.
-    demand_s: f64,
-    /// The queue whose time is spent while a server of this one is held.
-    holds: Option<usize>,
-    is_use_observed: bool,
-    is_wait_observed: bool,
+    pub(crate) demand_s: f64,
+    /// The queue whose time is spent while a server of this one is held; one before it.
+    pub(crate) holds: Option<usize>,
+    pub(crate) is_use_observed: bool,
+    pub(crate) is_wait_observed: bool,
 }
 
-/// Queues of which the first is the limit.
+/// Queues in series.
 #[derive(Debug)]
-struct Service {
-    queues: Vec<Queue>,
+pub(crate) struct Service {
+    pub(crate) queues: Vec<Queue>,
 }
 
 impl Service {
@@ -164,13 +164,14 @@ impl Service {
         Service { queues }
     }
 
+    /// That of the first queue, which is the limit.
     fn capacity(&self) -> f64 {
         self.queues[0].servers / self.queues[0].demand_s
     }
 
     /// Seconds that a completion holds and waits for each queue. The wait in a queue with several servers: H. Sakasegawa, "An
     /// approximation formula Lq ≃ α·ρ^β / (1 − ρ)", 1977.
-    fn times(&self, load: f64) -> Vec<(f64, f64)> {
+    pub(crate) fn times(&self, load: f64) -> Vec<(f64, f64)> {
         let mut times = vec![(0.0, 0.0); self.queues.len()];
         for (at, queue) in self.queues.iter().enumerate() {
             let inner = queue.holds.map_or(0.0, |inner: usize| times[inner].0 + times[inner].1);
@@ -183,7 +184,7 @@ impl Service {
     }
 
     /// Mean response time: a pool contains what is waited for while it is held.
-    fn response_s(&self, load: f64) -> f64 {
+    pub(crate) fn response_s(&self, load: f64) -> f64 {
         let times = self.times(load);
         let is_contained = |at: usize| self.queues.iter().any(|queue| queue.holds == Some(at));
         let outer = (0..times.len()).filter(|at| !is_contained(*at));
@@ -217,7 +218,7 @@ impl Service {
     }
 }
 
-fn between(random: &mut Random, low: f64, high: f64) -> f64 {
+pub(crate) fn between(random: &mut Random, low: f64, high: f64) -> f64 {
     low + (high - low) * random.uniform()
 }
 

@@ -22,6 +22,7 @@ mod question;
 mod random;
 mod recording;
 mod reference_probe;
+mod sealed;
 mod steady;
 mod target;
 mod together;
@@ -36,6 +37,7 @@ pub use experiments::{ExperimentKind, ExperimentTally, Promise, experiments};
 pub use flipped::{Experiments, LivePairs, Unusable};
 pub use question::{GivenVerdict, Limits, Question, Tally, Truth};
 pub use reference_probe::{ProbedKind, probed};
+pub use sealed::{CAUSES, Cause, SealedCase, Visibility};
 pub use together::{TogetherKind, together};
 
 /// Runs or series of one kind, and what is asked of each.

@@ -243,14 +243,19 @@ impl RunShape {
         for (number, objective) in objectives.iter().enumerate() {
             plan.push_str(&format!("objective_{number} = \"{objective}\"\n"));
         }
-        let loaded = plans::load(
-            Path::new("simulated.toml"),
-            &FilesInMemory::one("simulated.toml", plan),
-            &|_| None,
-            &Overrides::default(),
-        );
-        loaded.expect("plans of simulations are valid").workload
+        workload_of(&plan)
     }
+}
+
+/// The workload of a plan.
+pub(crate) fn workload_of(plan: &str) -> Workload {
+    let loaded = plans::load(
+        Path::new("simulated.toml"),
+        &FilesInMemory::one("simulated.toml", plan.to_owned()),
+        &|_| None,
+        &Overrides::default(),
+    );
+    loaded.expect("plans of simulations are valid").workload
 }
 
 /// The interval of a claim, and what it should contain.
