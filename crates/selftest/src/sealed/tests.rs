@@ -4,6 +4,9 @@ use simulation::CAUSES;
 
 use super::*;
 
+/// The seeds, and the digest of their list that was there before them.
+const SEEDS: &str = include_str!("../../sealed/diagnosis.seeds");
+const DIGEST: &str = include_str!("../../sealed/diagnosis.seeds.sha256");
 /// How many cases are judged at a time.
 const THREADS: usize = 2;
 
@@ -73,4 +76,21 @@ fn practice_cases_are_seldom_named_wrongly() {
     assert!(JudgedCase::counts(visible(), NamedBy::Ledger).right > 0, "{}", tables(&cases));
     let highest = JudgedCase::counts(cases.iter(), NamedBy::HighestUse).wrong;
     assert!(highest > 3 * wrong.max(1), "{}", tables(&cases));
+}
+
+#[test]
+fn the_sealed_seeds_are_those_whose_digest_was_there_before() {
+    assert_eq!(conduct::manifest::sha256_hex(SEEDS.as_bytes()), DIGEST.trim());
+}
+
+/// The figures of docs/diagnosis.md.
+#[test]
+fn the_documentation_has_the_score_of_the_sealed_cases() {
+    let seeds: Vec<u64> = SEEDS.lines().map(|line| line.parse().unwrap()).collect();
+    assert_eq!(seeds.len(), 240);
+    let tables = tables(&judged(&seeds));
+    let page = include_str!("../../../../docs/diagnosis.md");
+    for table in tables.split("\n\n") {
+        assert!(page.contains(table), "the page lacks\n{tables}");
+    }
 }
