@@ -66,7 +66,7 @@ fn a_dead_target_fails_its_error_objective() {
         .with_objective("few_errors", "error_rate(all) < 0.1%")
         .with_objective("warm", "p95(list, phase = warm-up) < 50ms");
     insta::assert_snapshot!(test_run.verdict(), @r"
-    FAIL: 2 of 3 objectives are violated: fast (p95(list, phase = steady) < 50ms, measured ∞), few_errors (error_rate(all) < 0.1%, measured 85.7 %). 1 is met. The run is too short to rule out outages longer than 167 ms that occur less than once in 3.33 s. Next: Look at the failed exchanges in the report (`--html FILE`), which show what the target answered.
+    FAIL: 2 of 3 objectives are violated: fast (p95(list, phase = steady) < 50ms, measured ∞), few_errors (error_rate(all) < 0.1%, measured 85.7 %). 1 is met. The run is too short to rule out outages longer than 167 ms that occur less than once in 3.33 s. Next: Look at the failed exchanges in the HTML report, which show what the target answered.
     FAIL fast
       Infinite over 6,000 observations: 6,000 of 6,000 failed or took 50 ms or longer; the true share is at least 99.5 %, and 5 % is allowed (95 % confidence, effective sample size 600).
       T4 functional-failure-phase (caution): 0 % success for 60 s of `steady` (0 of 6,000): 6,000 ended in `refused`. Its latencies are not those of a working target.

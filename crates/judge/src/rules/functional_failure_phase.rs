@@ -18,7 +18,7 @@ pub(crate) const RULE: Rule = Rule {
     affects: "nothing directly: failures count as infinitely slow (thresholds of scripts: Q3); it refuses differences between runs of that phase \
               and endpoint",
     why: "The latency of failures is not the latency of a working target.",
-    next: "Look at the failed exchanges in the report (`--html FILE`), which show what the target answered.",
+    next: "Look at the failed exchanges in the HTML report, which show what the target answered.",
     affected: AffectedClaims::Times,
     check: Check::Run(check),
 };

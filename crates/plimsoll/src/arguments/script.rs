@@ -28,9 +28,11 @@ Exit codes, as k6 has them:
   107  the script threw while it was evaluated, in setup() or in teardown()
   108  the script called exec.test.abort(), 110 exec.test.fail()
   255  a flag cannot be read, or the script exports no function
-and where k6 would say 0:
-    1  plimsoll itself failed, or could not record the run
-    5  the evidence cannot support a verdict; with --k6-exit-codes 0";
+and of Plimsoll:
+    1  Plimsoll itself failed, or could not record the run
+    3  k6 would say 0, but nothing succeeded
+    5  k6 would say 0, but the evidence cannot support a verdict; or a worker was lost
+    --k6-exit-codes gives k6's code instead of 3 and 5";
 
 #[derive(Debug, Args)]
 pub(crate) struct ScriptArguments {
