@@ -253,7 +253,7 @@ fn is_address(word: &OsString) -> bool {
 fn with_known_topic(arguments: Vec<OsString>) -> Vec<OsString> {
     match &arguments[..] {
         [program, help, name]
-            if help == "help" && name.to_str().and_then(topics::called) == Some("explain") =>
+            if help == "help" && name.to_str().is_some_and(|name| topics::RULES.contains(&name)) =>
         {
             vec![program.clone(), "explain".into()]
         }

@@ -35,6 +35,9 @@ const KEYS: [(&str, &[&str]); 2] = [
     ("data", &["csv", "feeder", "datasets"]),
 ];
 
+/// What else one may call the verb `explain`, which prints the rules.
+pub(super) const RULES: [&str; 3] = ["rules", "rule", "findings"];
+
 /// How help works.
 const HELP: &str = "\
 # Help

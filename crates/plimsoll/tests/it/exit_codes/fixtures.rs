@@ -146,6 +146,10 @@ fn scripts(folder: &TestFolder) {
     folder.write("aborts.js", body("", "exec.test.abort('enough');"));
     folder.write("fails.js", body("", "exec.test.fail('marked');"));
     folder.write("throws.js", "throw new Error('no');");
+    folder.write(
+        "dead.js",
+        "import http from 'k6/http';\nexport default function () { http.get('http://127.0.0.1:1/'); }",
+    );
     folder.write("empty.js", "export const nothing = 1;");
     // More than one loop can offer.
     folder.write(

@@ -326,6 +326,7 @@ pub(super) const SCRIPTS: &[VerbRows] = &[VerbRows {
     rows: &[
         (0, "plimsoll run ok.js -q"),
         (1, "plimsoll run ok.js -q --html /dev/full"),
+        (3, "plimsoll run dead.js -q"),
         (5, "plimsoll run flood.js -q"),
         (99, "plimsoll run crossed.js -q"),
         (104, "plimsoll run ok.js -q --policy missing.toml"),
