@@ -54,7 +54,7 @@ const NATIVE: &[(&str, ModuleExports)] = &[
 ];
 
 /// What is said of a module that is not there.
-pub(crate) const UNSUPPORTED: &str = "is not supported";
+pub(crate) const UNSUPPORTED: &str = "is not supported; those that are:";
 
 /// The native module of this name.
 ///
@@ -64,7 +64,7 @@ pub(crate) fn native(name: &str) -> Result<ModuleExports, String> {
     let known = NATIVE.iter().find(|(known, _)| *known == name);
     known.map(|(_, exports)| *exports).ok_or_else(|| {
         let names: Vec<&str> = NATIVE.iter().map(|(name, _)| *name).collect();
-        format!("the module \"{name}\" {UNSUPPORTED}; those that are: {}", names.join(", "))
+        format!("the module \"{name}\" {UNSUPPORTED} {}", names.join(", "))
     })
 }
 

@@ -66,12 +66,12 @@ fn asked_page(command: &Command, name: &[String]) -> CommandResult<String> {
 fn find<'a>(command: &'a Command, verb: &[String]) -> CommandResult<&'a Command> {
     verb.iter().try_fold(command, |command, name| {
         command.find_subcommand(name).ok_or_else(|| {
-            let name = visible(name);
             let verbs = command.get_subcommands().map(Command::get_name);
-            let near = nearest(&name, verbs.chain(TOPICS));
+            let near = nearest(name, verbs.chain(TOPICS));
             let near = near.map_or_else(|| ":".to_owned(), |near| format!("; did you mean `{near}`?"));
             Failure::usage(anyhow!(
-                "there is no verb or topic `{name}`{near} `plimsoll --help` lists the verbs, `plimsoll help -h` the topics"
+                "there is no verb or topic `{}`{near} `plimsoll --help` lists the verbs, `plimsoll help -h` the topics",
+                visible(&verb.join(" "))
             ))
         })
     })

@@ -129,7 +129,7 @@ fn the_page_of_an_unknown_verb_is_refused() {
     folder
         .plimsoll(&["man", "selftest", "engines"])
         .exits_with(2)
-        .stderr_contains(&["there is no verb `selftest engines`; `plimsoll --help` lists them"]);
+        .stderr_contains(&["there is no verb or topic `selftest engines`; did you mean `engine`?"]);
 }
 
 /// groff's warnings are what `man` shows of a page that is wrong; asked where `man` is installed.

@@ -11,7 +11,7 @@ pub(super) struct Node {
 }
 
 /// Elements without an end.
-const VOID: [&str; 4] = ["meta", "br", "link", "?xml"];
+const VOID: [&str; 5] = ["meta", "br", "wbr", "link", "?xml"];
 /// Elements whose content is not markup.
 const RAW: [&str; 2] = ["style", "script"];
 
