@@ -60,7 +60,7 @@ pub enum Event<'a> {
         /// Status, headers, and of the body this part.
         response: &'a Response,
         /// What the request has sent and received so far.
-        bytes: RequestBytes,
+        bytes: &'a RequestBytes,
     },
     /// The timer of this name has fired.
     TimerFired(OperationName),

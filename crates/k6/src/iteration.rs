@@ -217,7 +217,7 @@ impl Iteration for ScriptIteration {
                 completed::request(&self.vu, context, &completion)
             }
             Event::Received { name, response, bytes } => {
-                websocket::received(&self.vu, &websocket::ReceivedPart { name, response, bytes })
+                websocket::received(&self.vu, &websocket::ReceivedPart { name, response, bytes: *bytes })
             }
             Event::TimerFired(DEADLINE) => return self.time_out(),
             Event::TimerFired(REST) => return Progress::Done(Verdict::Accepted),

@@ -82,16 +82,15 @@ impl Headers {
             let bytes = &other.bytes[from..];
             if bytes.len() <= max_bytes {
                 let (from, to) = (position(from), position(self.bytes.len()));
-                let moved = |at: u32| at - from + to;
-                let fields = other.fields.get(first..).unwrap_or_default().iter();
+                let own = self.fields.len();
                 self.bytes.extend_from_slice(bytes);
                 position(self.bytes.len());
-                self.fields.extend(fields.map(|field| Field {
-                    start: moved(field.start),
-                    name_end: moved(field.name_end),
-                    end: moved(field.end),
-                    secrecy: field.secrecy,
-                }));
+                self.fields.extend_from_slice(other.fields.get(first..).unwrap_or_default());
+                for field in &mut self.fields[own..] {
+                    for at in [&mut field.start, &mut field.name_end, &mut field.end] {
+                        *at = *at - from + to;
+                    }
+                }
                 return 0;
             }
         }

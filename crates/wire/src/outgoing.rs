@@ -17,15 +17,18 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
+    #[inline]
     pub(crate) fn unsent(&self) -> &[u8] {
         &self.bytes[self.sent..]
     }
 
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.sent == self.bytes.len()
     }
 
     /// Drop `count` bytes from the front; more than there are counts as all.
+    #[inline]
     pub(crate) fn advance(&mut self, count: usize) {
         self.sent = self.sent.saturating_add(count).min(self.bytes.len());
         if self.is_empty() {
@@ -52,6 +55,7 @@ impl Outgoing {
     }
 
     /// The buffer to append to; only ever append.
+    #[inline]
     pub(crate) fn tail(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }

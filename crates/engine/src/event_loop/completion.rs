@@ -33,7 +33,9 @@ impl EventLoop {
     pub(super) fn complete_ended(&mut self) -> Result<(), EngineError> {
         while !self.network.ended.is_empty() || !self.network.received.is_empty() {
             let mut now = self.look_at_clock()?;
-            self.hand_over_received(now)?;
+            if !self.network.received.is_empty() {
+                self.hand_over_received(now)?;
+            }
             let mut ended = std::mem::take(&mut self.network.ended);
             for one in ended.drain(..) {
                 // The script of the one before may have held the loop for long.
@@ -51,6 +53,7 @@ impl EventLoop {
     }
 
     /// Hand the parts of responses to their iterations that were received for them.
+    #[cold]
     fn hand_over_received(&mut self, now: Instant) -> Result<(), EngineError> {
         while let Some(token) = self.network.received.pop_front() {
             let now = now.max(self.script_cpu.ended_at());
@@ -61,7 +64,7 @@ impl EventLoop {
             operation.has_received = false;
             let (owner, name) = (operation.owner, operation.name);
             let mut response = std::mem::take(&mut operation.response);
-            let event = Event::Received { name, response: &response, bytes };
+            let event = Event::Received { name, response: &response, bytes: &bytes };
             let mut progress = self.resume_iteration(owner, now, event, Some(index));
             response.forget_body();
             let is_switched = response.status == SWITCHING;
@@ -70,7 +73,7 @@ impl EventLoop {
             if is_switched && operation.draft.purpose == Purpose::WebSocket && !operation.is_recorded {
                 let farewell = std::mem::take(&mut operation.draft.farewell);
                 operation.add_bytes(bytes);
-                self.conclude(index, progress.take_rejection(), now);
+                self.end(index, None, progress.take_rejection(), now);
                 self.operations.get_mut(index).begin_session(farewell);
             }
             self.do_requested(owner, progress, now)?;
@@ -78,15 +81,17 @@ impl EventLoop {
         Ok(())
     }
 
-    /// Count an operation that is answered with a response.
-    fn conclude(&mut self, index: OperationIndex, rejection: Option<Rejection>, now: Instant) {
-        let outcome = rejection.as_ref().map_or(Outcome::Ok, |rejection| rejection.outcome);
-        self.end(index, outcome, rejection.as_ref().map_or("", |rejection| &rejection.reason), now);
-    }
-
     /// Count the end of an operation, for its iteration too.
-    fn end(&mut self, index: OperationIndex, outcome: Outcome, detail: &str, now: Instant) {
-        self.record(index, outcome, detail, now);
+    #[inline]
+    fn end(
+        &mut self,
+        index: OperationIndex,
+        transport: Option<Outcome>,
+        rejection: Option<Rejection>,
+        now: Instant,
+    ) {
+        let outcome = transport.or(rejection.as_ref().map(|it| it.outcome)).unwrap_or(Outcome::Ok);
+        self.record(index, outcome, rejection.as_ref().map_or("", |it| &it.reason), now);
         let owner = self.operations.get(index).owner;
         if let Some(active) = &mut self.users.get_mut(owner).active
             && active.outcome == Outcome::Ok
@@ -137,11 +142,8 @@ impl EventLoop {
             self.network.submit(index, &mut self.operations)?;
             return self.do_requested(owner, Progress::WAITING, now);
         }
-        let rejection = progress.take_rejection();
-        match ended.transport {
-            Some(outcome) => self.end(index, outcome, "", now),
-            None => self.conclude(index, rejection, now),
-        }
+        let rejection = progress.take_rejection().filter(|_| ended.transport.is_none());
+        self.end(index, ended.transport, rejection, now);
         self.operations.close(index);
         self.do_requested(owner, progress, now)
     }

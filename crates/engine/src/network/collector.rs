@@ -32,11 +32,11 @@ impl ResponseSink<'_> {
         }
     }
 
-    /// What was received is to be handed to the iteration, if its draft asks for that.
+    /// What was received is to be handed to the iteration.
+    #[cold]
     fn note_received(&mut self, token: OperationToken) {
         let Some(operation) = self.operations.find(token) else { return };
-        let hands_over = operation.draft.body_reading == BodyReading::InParts;
-        if hands_over && !std::mem::replace(&mut operation.has_received, true) {
+        if !std::mem::replace(&mut operation.has_received, true) {
             self.received.push_back(token);
         }
     }
@@ -89,7 +89,10 @@ impl Events for ResponseSink<'_> {
                     operation.response.status = head.status;
                     operation.deviations = head.deviations;
                     operation.response.add_head(head.headers);
-                    self.note_received(OperationToken(token));
+                    // Seldom asked for, so that others need not be found twice.
+                    if operation.draft.body_reading == BodyReading::InParts {
+                        self.note_received(OperationToken(token));
+                    }
                 }
             }
             Event::Body { token, chunk } => self.body(OperationToken(token), chunk),
