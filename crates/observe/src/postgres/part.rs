@@ -47,7 +47,7 @@ impl Part {
                  (backend_type = 'client backend' OR (backend_type IS NULL AND datid IS NOT NULL)) GROUP BY 1, 2 \
                  UNION ALL SELECT '', NULL, 0, current_setting('max_connections')"
                 .to_owned(),
-            // Only of sessions that wait: the server stops its lock table for each. Of a statement the first word alone, which is no value.
+            // Only of sessions that wait: the server stops its lock table for each. Of a statement the first word alone, which is not a value.
             Part::Blockers => "SELECT coalesce(h.state, 'unknown'), h.query_id, upper(left(split_part(ltrim(h.query), ' ', 1), 20)), \
                  count(*) FROM pg_stat_activity w CROSS JOIN LATERAL unnest(pg_blocking_pids(w.pid)) b(pid) JOIN pg_stat_activity h \
                  ON h.pid = b.pid WHERE w.wait_event_type = 'Lock' GROUP BY 1, 2, 3"
