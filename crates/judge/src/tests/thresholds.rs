@@ -62,7 +62,7 @@ fn percentiles_and_rates_are_decided_by_their_shares() {
     }
     let run = asked(run, "http_req_failed", MetricStatistic::NonzeroShare, Bound(Comparison::Equal, 0.0));
     insta::assert_snapshot!(run.verdict(), @r"
-    FAIL: 1 of 4 thresholds is violated: http_req_duration 2 (http_req_duration, measured 20 ms). 3 are met. The run is too short to rule out outages longer than 1.17 s that occur less than once in 23.3 s.
+    FAIL: 1 of 4 thresholds is violated: http_req_duration 2 (http_req_duration, measured 20 ms). 3 are met. The run is too short to rule out outages longer than 1.17 s that occur less than once in 23.3 s. Next: Look at the parts of a request and the slowest exchanges in the HTML report; if it is the load that makes it slow, `plimsoll diagnose` names what limits it.
     PASS http_req_duration 1
       20 ms over 6,000 observations: 0 of 6,000 took 50 ms or longer; the true share is at most 0.427 %, and 5 % is allowed (95 % confidence, effective sample size 700).
     FAIL http_req_duration 2
@@ -232,7 +232,7 @@ fn iterations_that_were_never_begun_leave_a_threshold_open_that_k6_takes_as_met(
     let run = asked(run, "http_req_duration", P95, Bound(Comparison::Below, 50.0));
     let run = asked(run, "http_req_duration", P95, Bound(Comparison::Below, 10.0));
     insta::assert_snapshot!(run.verdict(), @r"
-    FAIL: 1 of 2 thresholds is violated: http_req_duration 2 (http_req_duration, measured 20 ms). 1 has no valid result: http_req_duration 1.
+    FAIL: 1 of 2 thresholds is violated: http_req_duration 2 (http_req_duration, measured 20 ms). 1 has no valid result: http_req_duration 1. Next: Look at the parts of a request and the slowest exchanges in the HTML report; if it is the load that makes it slow, `plimsoll diagnose` names what limits it.
     INVALID http_req_duration 1
       20 ms over 3,600 observations: 0 of 3,600 took 50 ms or longer; the true share is 0 % to 42.4 %, and 5 % is allowed (95 % confidence, effective sample size 1,167; 2,400 dropped: VU limit count as unknown).
       No valid result: as observed it is met, but requests that the generator may have slowed down, made fail or never sent could reverse that (2,400 dropped: VU limit). Raise the VU limit (`maxVUs` of a script, `max_vus` of a plan, `-c` of a command), and run again.

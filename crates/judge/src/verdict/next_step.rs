@@ -56,15 +56,10 @@ pub(super) fn of(
 
 /// Whether an objective on times is violated.
 fn is_slow(facts: &Facts<'_>, claims: &[Claim]) -> bool {
-    let is_of_times = |measure: &Measure| {
-        matches!(measure, Measure::ResponseTime(_) | Measure::ServiceTime(_) | Measure::IterationTime(_))
-    };
     let mut judged = facts.objectives.iter().zip(claims);
     // An infinite quantile is one of failures.
     let is_long = |claim: &Claim| claim.observed.value.is_some_and(f64::is_finite);
-    judged.any(|(it, claim)| {
-        claim.verdict == Verdict::Fail && is_of_times(&it.objective.measure) && is_long(claim)
-    })
+    judged.any(|(it, claim)| claim.verdict == Verdict::Fail && it.is_about_times() && is_long(claim))
 }
 
 /// The finding that keeps the claim from a result. Where a worker was lost the rest follows from that.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use testbed::{Behaviour, CannedResponse, GrpcBehaviour, Site, StreamEnd};
 
-use crate::command::TestFolder;
+use crate::command::{self, TestFolder};
 use crate::tonic_peer::{Reflects, start};
 
 const PROTO: &str = "syntax = \"proto3\";\npackage demo;\nmessage Event { string id = 1; }\nservice Events {\n\
@@ -42,27 +42,20 @@ fn redirects_are_followed_up_to_the_option() {
 #[test]
 fn a_redirect_that_nobody_asked_for_is_warned_of_before_it_is_measured() {
     let redirect = CannedResponse::new(302).header("location", "/login");
-    let target = testbed::http(Site::new().at("/a", redirect.into()).at("/login", Behaviour::ok())).unwrap();
+    let target = testbed::http(Site::new().at("/x", redirect.into()).at("/login", Behaviour::ok())).unwrap();
     let folder = TestFolder::new("");
-    let url = format!("http://{}/a", target.addr());
+    let url = format!("http://{}/x", target.addr());
     let line = ["http", &url, "-n", "4", "--quiet"];
-    let warning = "warning: `GET /a` is answered with the redirect 302 to /login, which counts as a success";
+    let warning = "warning: `GET /x` is answered with the redirect 302 to /login, which counts as a success";
     folder.plimsoll(&line).exits_with(0).stderr_contains(&[warning, "(-L of a command"]);
     assert_eq!(folder.plimsoll(&[&line[..], &["-L"]].concat()).exits_with(0).stderr, "");
-    let plan = |expect: &str| {
-        let address = target.addr();
-        format!(
-            "version = 1\n[targets.api]\nurl = \"http://{address}\"\n[[scenarios]]\nname = \"all\"\n\
-             executor = \"shared-iterations\"\nvus = 1\niterations = 2\n[[scenarios.steps]]\nname = \"leave\"\n\
-             get = \"${{api.url}}/a\"\n{expect}"
-        )
-    };
-    folder.write("unasked.toml", plan(""));
+    let plan = command::checked(&command::iterations(target.addr(), 2));
+    folder.write("unasked.toml", &plan);
     folder
         .plimsoll(&["run", "unasked.toml", "--quiet"])
         .exits_with(0)
-        .stderr_contains(&["`leave` is answered with"]);
-    folder.write("meant.toml", plan("expect = { status = 302 }\n"));
+        .stderr_contains(&["`get` is answered with"]);
+    folder.write("meant.toml", format!("{plan}expect = {{ status = 302 }}\n"));
     assert_eq!(folder.plimsoll(&["run", "meant.toml", "--quiet"]).exits_with(0).stderr, "");
 }
 

@@ -252,6 +252,11 @@ pub(crate) fn open(address: SocketAddr, seconds: u32) -> String {
     )
 }
 
+/// So many requests to `/x` of the target, by one virtual user.
+pub(crate) fn iterations(address: SocketAddr, count: u32) -> String {
+    plan(address, &format!("executor = \"shared-iterations\"\nvus = 1\niterations = {count}"))
+}
+
 /// The plan, with its steps sent once before the load, as is the default.
 pub(crate) fn checked(plan: &str) -> String {
     plan.replacen("precheck = false\n", "", 1)

@@ -3,7 +3,7 @@
 
 use testbed::{Behaviour, CannedResponse, Served, Site};
 
-use crate::command::TestFolder;
+use crate::command::{self, TestFolder};
 
 #[test]
 fn a_port_alone_is_that_of_this_machine_for_every_command() {
@@ -101,23 +101,16 @@ fn a_run_that_is_too_short_for_an_objective_is_warned_of_before_it() {
     ]);
     let enough = line("20k", "p50 < 20s");
     assert!(!enough.exits_with(0).stderr.contains("warning"), "{}", enough.stderr);
-    let plan = |objective: &str| {
-        let address = target.addr();
-        format!(
-            "version = 1\n[targets.api]\nurl = \"http://{address}\"\n[[scenarios]]\nname = \"all\"\n\
-             executor = \"shared-iterations\"\nvus = 1\niterations = 100\n[[scenarios.steps]]\nname = \"list\"\n\
-             get = \"${{api.url}}/x\"\n{objective}"
-        )
-    };
+    let plan = command::iterations(target.addr(), 100);
     folder.write(
         "short.toml",
-        plan("[objectives]\nfast = \"p99(list) < 20s\"\nturned = \"p50(list) > 1us\"\n"),
+        format!("{plan}[objectives]\nfast = \"p99(get) < 20s\"\nturned = \"p50(get) > 1us\"\n"),
     );
     folder.plimsoll(&["run", "short.toml", "-q"]).exits_with(4).stderr_contains(&[
         "warning: `fast` cannot pass: it gets 100 requests",
-        "warning: `turned` requires more than its bound; did you mean `p50(list) < 1us`?",
+        "warning: `turned` requires more than its bound; did you mean `p50(get) < 1us`?",
     ]);
-    folder.write("open.toml", plan(""));
+    folder.write("open.toml", plan);
     folder
         .plimsoll(&["run", "open.toml", "-q", "--junit", "gate.xml"])
         .exits_with(0)

@@ -247,8 +247,8 @@ fn request_phases(summary: &Summary, phases: &[&str]) -> Table {
     table.captioned("Parts of a request", "mean time, share of the whole")
 }
 
-/// The mean time that Linux takes to acknowledge a segment where it expects none of its own to carry the acknowledgement: 40 ms
-/// (tcp(7), `TCP_QUICKACK`), without some at the start of a connection.
+/// Around the 40 ms after which Linux acknowledges a segment at the latest that it could not acknowledge with data of its own
+/// (`TCP_DELACK_MIN` in its include/net/tcp.h). The first segments of a connection are acknowledged at once, so the mean is less.
 const ACKNOWLEDGEMENT_MS: Range<f64> = 30.0..46.0;
 
 /// That responses seem to wait for an acknowledgement in their midst.
