@@ -29,7 +29,6 @@ use crate::settings::Settings;
 use crate::store::{Store, StoreOpenError, StoreOptions};
 use crate::views::ViewCounter;
 
-/// Of the HTTP port, where operators have a port of their own.
 const HTTP_GATE: GatePolicy =
     GatePolicy { metric: "http_refused_early", is_exempt: |_path| false, refusal: http::overloaded };
 const GATE: GatePolicy = gate_policy("grpc_refused_early", grpc::refusal_for_overload);
@@ -50,16 +49,15 @@ pub enum StartError {
 pub struct Addresses {
     /// The gRPC port.
     pub grpc: SocketAddr,
-    /// The HTTP port: the API, and without a port of their own the operators' routes.
+    /// The HTTP port.
     pub http: SocketAddr,
     /// The operators' port.
-    pub admin: Option<SocketAddr>,
+    pub admin: SocketAddr,
 }
 
 impl fmt::Display for Addresses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "grpc={} http={}", self.grpc, self.http)?;
-        self.admin.map_or(Ok(()), |admin| write!(f, " admin={admin}"))
+        write!(f, "grpc={} http={} admin={}", self.grpc, self.http, self.admin)
     }
 }
 
@@ -103,15 +101,9 @@ pub async fn open(settings: &Settings, metrics: &Metrics) -> Result<(Arc<Store>,
 pub async fn start(settings: &Settings) -> Result<Running, StartError> {
     let grpc_port = listen("gRPC (GRPC_PORT)", settings.grpc).await?;
     let http_port = listen("the HTTP API (HTTP_PORT)", settings.http).await?;
-    let admin_port = match settings.admin {
-        Some(address) => Some(listen("health and metrics (ADMIN_PORT)", address).await?),
-        None => None,
-    };
-    let addresses = Addresses {
-        grpc: grpc_port.address,
-        http: http_port.address,
-        admin: admin_port.as_ref().map(|port| port.address),
-    };
+    let admin_port = listen("admin (ADMIN_PORT)", settings.admin).await?;
+    let addresses =
+        Addresses { grpc: grpc_port.address, http: http_port.address, admin: admin_port.address };
     let metrics = Metrics::new("listings");
     let (store, cache) = open(settings, &metrics).await?;
     let mut callers = Servers::default();
@@ -136,6 +128,7 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
     let (rpcs, grpc_health) = grpc::port(api, admission, &metrics).await;
     let bounds = Bounds { connections: settings.connections, ..Bounds::default() };
     callers.serve(grpc_port, Protocol::Http2, Port::new(rpcs, Some(gate), bounds));
+    callers.serve(http_port, Protocol::Http1, Port::new(http, Some(http_gate), bounds));
 
     let sources = health::HealthSources {
         health: Arc::clone(&health),
@@ -147,14 +140,7 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
     let profiles = kit::profiling::routes(Arc::clone(&identity));
     let routes =
         kit::admin::router(Arc::clone(&health), metrics).merge(health::router(sources)).merge(profiles);
-    let operators = match admin_port {
-        Some(admin_port) => {
-            callers.serve(http_port, Protocol::Http1, Port::new(http, Some(http_gate), bounds));
-            Servers::of_operators(admin_port, routes, bounds)
-        }
-        // The operators' routes answer at any load, so there is no gate before the port that has them.
-        None => Servers::of_operators(http_port, routes.merge(http), bounds),
-    };
+    let operators = Servers::of_operators(admin_port, routes, bounds);
     health.set_ready();
     Ok(Running {
         addresses,
@@ -187,8 +173,8 @@ impl Service for Running {
         self.identity.ready().await;
     }
 
-    /// Stops accepting calls, finishes those in progress within the drain timeout, writes counted views and closes the
-    /// store. The operators' routes answer until the end.
+    /// Stops accepting calls on both transports, finishes those in progress within the drain timeout, and only then writes
+    /// counted views and closes the store. The operators' routes answer until the end.
     async fn stop(self) {
         self.health.set_draining();
         self.grpc_health.stop_serving().await;

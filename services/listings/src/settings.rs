@@ -55,10 +55,10 @@ pub struct Settings {
     pub roles: Roles,
     /// The address of the gRPC port.
     pub grpc: SocketAddr,
-    /// The address of the HTTP port: the API, and without a port of their own the operators' routes.
+    /// The address of the HTTP port.
     pub http: SocketAddr,
     /// The address of the operators' port: health and metrics.
-    pub admin: Option<SocketAddr>,
+    pub admin: SocketAddr,
     pub store: StoreOptions,
     /// The categories that it must have.
     pub categories: RequiredCategories,
@@ -92,11 +92,11 @@ impl Settings {
         if is_on && tokens.is_none() {
             return Err(SettingsError::NoIdentity);
         }
-        let (grpc, http) = (env.address("GRPC_PORT", 50_053)?, http_address(env)?);
-        let admin = admin_address(env)?;
+        let (grpc, http) = (env.address("GRPC_PORT", 50_053)?, env.address("HTTP_PORT", 8086)?);
+        let admin = operators_address(env)?;
         let callers = if tokens.is_some() { Callers::Verified } else { Callers::Trusted };
         Ok(Self {
-            exposure: Exposure::read(env, callers, &[[grpc, http].as_slice(), admin.as_slice()].concat())?,
+            exposure: Exposure::read(env, callers, &[grpc, http, admin])?,
             tokens,
             roles: Roles::read(env),
             grpc,
@@ -166,20 +166,12 @@ fn count(env: &Env, name: &'static str, default: u64, max: u64) -> Result<usize,
     env.within(name, default, 1..=max).map(|number| usize::try_from(number).unwrap_or(usize::MAX))
 }
 
-fn http_address(env: &Env) -> Result<SocketAddr, EnvError> {
-    env.address("HTTP_PORT", 8086)
-}
-
-fn admin_address(env: &Env) -> Result<Option<SocketAddr>, EnvError> {
-    env.text("ADMIN_PORT").map(|_| env.address("ADMIN_PORT", 0)).transpose()
-}
-
 /// The address at which a process with this environment says whether it is ready.
 ///
 /// # Errors
 /// When a variable cannot be used.
 pub fn operators_address(env: &Env) -> Result<SocketAddr, EnvError> {
-    admin_address(env)?.map_or_else(|| http_address(env), Ok)
+    env.address("ADMIN_PORT", 9093)
 }
 
 #[cfg(test)]
@@ -191,7 +183,8 @@ mod tests {
         assert!(matches!(Settings::read(&Env::from_pairs([])), Err(SettingsError::NoIdentity)));
         let settings = Settings::read(&Env::from_pairs([("AUTH_ENABLED", "false")])).unwrap();
         assert!(settings.tokens.is_none() && settings.limits.is_on);
-        assert_eq!((settings.grpc.port(), settings.http.port()), (50_053, 8086));
+        let ports = [settings.grpc, settings.http, settings.admin].map(|address| address.port());
+        assert_eq!(ports, [50_053, 8086, 9093]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ const WITHOUT_EFFECT: [(&str, &str); 7] = [
     ("DB_CONN_MAX_IDLE_TIME", "connections stay open"),
     ("DB_CONN_MAX_LIFETIME", "connections stay open, and are made again when they break"),
     ("DB_MAX_IDLE_CONNS", "connections stay open; DB_WRITERS and DB_READERS are their numbers"),
-    ("METRICS_PORT", "health and metrics are at HTTP_PORT"),
+    ("METRICS_PORT", "health and metrics are at ADMIN_PORT"),
     ("MIGRATIONS_PATH", "the schema is part of the program"),
     ("OTEL_SERVICE_NAME", "no traces are sent"),
     ("REDIS_POOL_SIZE", "one connection carries all commands"),

@@ -42,7 +42,7 @@ fn a_database_in_use_and_invalid_settings_are_refused() {
 
 #[test]
 fn the_health_command_distinguishes_a_ready_process_from_none() {
-    assert_health(started(&TestDatabase::new()), BINARY, "http", "HTTP_PORT");
+    assert_health(started(&TestDatabase::new()), BINARY, "admin", "ADMIN_PORT");
 }
 
 #[tokio::test]

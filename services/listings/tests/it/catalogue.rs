@@ -115,7 +115,7 @@ async fn a_stock_keeping_unit_that_a_request_repeats_is_looked_up_once() {
     let body = r#"{"skus":["A","A","B","A"]}"#;
     let (_, found) = server.call("POST", "/api/v1/listings/products/by-skus", body).await;
     assert_eq!((&found["total_count"], found["products"][0]["id"].as_i64()), (&1.into(), Some(id)));
-    let metrics = server.http().text("/metrics").await;
+    let metrics = server.admin().text("/metrics").await;
     let look_ups: Vec<&str> = metrics.lines().filter(|line| line.contains(r#"{kind="list"}"#)).collect();
     let expected =
         [r#"listings_cache_hits_total{kind="list"} 0"#, r#"listings_cache_misses_total{kind="list"} 2"#];

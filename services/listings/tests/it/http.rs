@@ -2,15 +2,15 @@
 
 use listings::proto::{CategoryIdRequest, GetListingRequest};
 use serde_json::{Value, json};
-use testkit::http::{Client, connect_and_send, request};
+use testkit::http::{connect_and_send, request};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::support::{Server, a_product};
 use crate::tokens::AuthenticatedServer;
 
-const BASE: &str = "/api/v1/listings";
+pub(crate) const BASE: &str = "/api/v1/listings";
 
-const BIKE: &str = r#"{"user_id":7,"storefront_id":3,"title":"Red bike","description":"Nearly new","price":19.99,
+pub(crate) const BIKE: &str = r#"{"user_id":7,"storefront_id":3,"title":"Red bike","description":"Nearly new","price":19.99,
     "category_id":20,"quantity":10,"sku":"B-1","tags":["retro"],"original_language":"en",
     "translations":{"sr":{"title":"Crveni bicikl"}},"images":["ignored"]}"#;
 
@@ -247,23 +247,21 @@ async fn both_transports_share_the_rate_limits_and_the_limit_of_calls_in_progres
     let (_, refused) = server.call("GET", &path, "").await;
     assert_eq!(refused, json!({ "error": "too many requests at once; try again" }));
     assert_eq!(client.rpc.get_all_categories(()).await.unwrap_err().code(), tonic::Code::ResourceExhausted);
-    assert!(server.http().get("/health/ready").await.0.is_success());
+    assert!(server.admin().get("/health/ready").await.0.is_success());
     holder.write_all(b"1234567}").await.unwrap();
     let mut answer = [0; 12];
     holder.read_exact(&mut answer).await.unwrap();
     assert_eq!(&answer, b"HTTP/1.1 400");
-    let metrics = server.http().text("/metrics").await;
+    let metrics = server.admin().text("/metrics").await;
     assert!(
         metrics.contains(r#"listings_requests_total{endpoint="GetListing",outcome="429"} 1"#),
         "{metrics}"
     );
 }
 
-/// With a port of their own, the operators' routes are on no other, and the API is on no other than its.
 #[tokio::test]
-async fn health_and_metrics_can_have_a_port_of_their_own() {
-    let server = Server::start_with(&[("ADMIN_PORT", "0")]).await;
-    let admin = server.running.addresses.admin.unwrap();
+async fn health_and_metrics_have_a_port_of_their_own() {
+    let server = Server::start().await;
     for (path, on_http, on_admin) in [
         (format!("{BASE}/categories").as_str(), 200, 404),
         ("/health", 404, 200),
@@ -271,6 +269,6 @@ async fn health_and_metrics_can_have_a_port_of_their_own() {
         ("/metrics", 404, 200),
     ] {
         assert_eq!(server.http().get(path).await.0.as_u16(), on_http, "{path}");
-        assert_eq!(Client::new(admin).get(path).await.0.as_u16(), on_admin, "{path}");
+        assert_eq!(server.admin().get(path).await.0.as_u16(), on_admin, "{path}");
     }
 }

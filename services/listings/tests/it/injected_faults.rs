@@ -29,7 +29,7 @@ mod with_feature {
 
     /// Cache misses of listings.
     async fn misses(process: &Process) -> f64 {
-        process.client().metric("listings_cache_misses_total{kind=\"listing\"}").await
+        process.admin().metric("listings_cache_misses_total{kind=\"listing\"}").await
     }
 
     #[test]

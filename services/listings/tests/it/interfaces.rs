@@ -82,10 +82,10 @@ async fn health_is_reported_on_every_path_and_over_grpc() {
         "/readyz",
         "/ready",
     ] {
-        let (status, body) = server.http().get(path).await;
+        let (status, body) = server.admin().get(path).await;
         assert_eq!(status, StatusCode::OK, "{path}: {body}");
     }
-    let deep = server.http().text("/health/deep").await;
+    let deep = server.admin().text("/health/deep").await;
     assert!(deep.contains("\"status\":\"healthy\"") && deep.contains("\"database\":\"healthy\""), "{deep}");
     let mut health =
         tonic_health::pb::health_client::HealthClient::new(connect(server.running.addresses.grpc).await);
@@ -103,7 +103,7 @@ async fn calls_are_counted_by_method_and_status() {
     for id in [id, id, 999] {
         let _answer = client.rpc.get_listing(GetListingRequest { id, lang: None }).await;
     }
-    let metrics = server.http().text("/metrics").await;
+    let metrics = server.admin().text("/metrics").await;
     for line in [
         "listings_grpc_requests_total{method=\"GetListing\",status=\"ok\"} 2",
         "listings_grpc_requests_total{method=\"GetListing\",status=\"not_found\"} 1",

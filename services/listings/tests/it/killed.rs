@@ -6,10 +6,13 @@ use std::sync::Arc;
 
 use listings::proto::{AddToFavoritesRequest, CreateListingRequest, DecrementStockRequest, StockItem};
 use testkit::data::TestDatabase;
+use testkit::http::connect_and_send;
 use testkit::killed::{Load, rounds};
 use testkit::process::Process;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::task::JoinSet;
 
+use crate::http::{BASE, BIKE};
 use crate::process::started;
 use crate::support::{Client, a_product};
 
@@ -181,4 +184,31 @@ async fn a_sigterm_under_load_drains_and_exits_0() {
         check(&mut client, record, &store).await;
     }
     check_stats(&store);
+}
+
+/// Requests whose bodies are complete only after the signal are carried out: the store is closed after them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sigterm_finishes_requests_over_http_and_keeps_their_views() {
+    let store = TestDatabase::new();
+    let process = started(&store);
+    let (http, admin) = (process.address("http"), process.admin());
+    let created = process.client().post(BASE, BIKE).await;
+    assert_eq!(created.0.as_u16(), 201, "{created:?}");
+    let mut requests = Vec::new();
+    for (path, body, status) in [(BASE, BIKE, "201"), (&format!("{BASE}/products/1/views"), "{}", "204")] {
+        let head = format!("POST {path} HTTP/1.1\r\nhost: t\r\ncontent-length: {}\r\n\r\n", body.len());
+        requests.push((connect_and_send(http, &head).await, body, status));
+    }
+    testkit::until("both are in progress", async || admin.metric("listings_in_flight").await == 2.0).await;
+    let ended = tokio::task::spawn_blocking(move || process.terminate());
+    testkit::until("it drains", async || admin.get("/readyz").await.0.as_u16() == 503).await;
+    for (connection, body, status) in &mut requests {
+        connection.write_all(body.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
+    }
+    assert!(ended.await.unwrap().success());
+    assert_eq!(store.count("SELECT count(*) FROM listings"), 2);
+    assert_eq!(store.count("SELECT view_count FROM listings WHERE id = 1"), 1);
 }

@@ -43,7 +43,7 @@ async fn the_301st_call_in_a_minute_is_refused_with_the_time_of_a_retry() {
     assert!((1..=65).contains(&info.retry_delay.unwrap().seconds));
     assert!(refused.metadata().contains_key("grpc-retry-pushback-ms"));
     clients[0].create(a_product()).await;
-    let metrics = server.http().text("/metrics").await;
+    let metrics = server.admin().text("/metrics").await;
     assert!(metrics.contains("listings_rate_limit_enabled 1"), "{metrics}");
     assert!(
         metrics.contains("listings_rate_limit_rejected_total{method=\"GetProductStats\"} 1"),
@@ -74,9 +74,9 @@ async fn a_forged_forwarded_header_does_not_bypass_the_rate_limit() {
 #[tokio::test]
 async fn a_disabled_rate_limiter_is_reported_in_health_and_metrics() {
     let server = Server::start_with(&[("VONDILISTINGS_RATE_LIMIT_ENABLED", "false")]).await;
-    let health = server.http().text("/health").await;
+    let health = server.admin().text("/health").await;
     assert!(health.contains("\"rate_limit_enabled\":false"), "{health}");
-    assert!(server.http().text("/metrics").await.contains("listings_rate_limit_enabled 0"));
+    assert!(server.admin().text("/metrics").await.contains("listings_rate_limit_enabled 0"));
     let server = Server::start_with(&[ON]).await;
-    assert!(server.http().text("/health/deep").await.contains("\"rate_limit_enabled\":true"));
+    assert!(server.admin().text("/health/deep").await.contains("\"rate_limit_enabled\":true"));
 }

@@ -13,7 +13,7 @@ use crate::support::Client;
 #[test]
 fn without_the_variable_there_are_no_profiles_and_the_process_is_described() {
     let process = started(&TestDatabase::new());
-    profiles::assert_no_profiles(process.address("http"));
+    profiles::assert_no_profiles(process.address("admin"));
 }
 
 #[tokio::test]
@@ -22,7 +22,7 @@ async fn calls_are_counted_under_the_customary_names_by_code() {
     let mut client = Client::connect(process.address("grpc")).await;
     client.stats(3).await;
     client.product(1).await.unwrap_err();
-    let metrics = process.client().text("/metrics").await;
+    let metrics = process.admin().text("/metrics").await;
     for (method, code) in [("GetProductStats", "OK"), ("GetProduct", "NotFound")] {
         let labels = format!(
             r#"grpc_type="unary",grpc_service="listingssvc.v1.ListingsService",grpc_method="{method}""#
@@ -44,5 +44,5 @@ async fn profiles_under_load_name_the_functions_of_the_service_for_go_tool_pprof
     let call = async || {
         client.clone().stats(3).await;
     };
-    profiles::assert_named(process.address("http"), "listings::", "listings::grpc::", call).await;
+    profiles::assert_named(process.address("admin"), "listings::", "listings::grpc::", call).await;
 }

@@ -40,6 +40,6 @@ async fn a_write_that_the_database_rejects_fails_alone() {
     }
     assert_eq!(server.count("SELECT count(*) FROM listings"), 40);
     assert_eq!(server.count("SELECT total FROM storefront_stats WHERE storefront_id = 3"), 40);
-    let metrics = server.http().text("/metrics").await;
+    let metrics = server.admin().text("/metrics").await;
     assert!(metrics.contains("listings_store_commands_rejected_total 1\n"), "{metrics}");
 }

@@ -53,6 +53,10 @@ impl Server {
         http::Client::new(self.running.addresses.http)
     }
 
+    pub(crate) fn admin(&self) -> http::Client {
+        http::Client::new(self.running.addresses.admin)
+    }
+
     /// The status and the JSON of a response of the HTTP API.
     pub(crate) async fn call(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
         let (status, answer) = self.http().exchange(request(method, path, &[], body)).await.status_and_json();

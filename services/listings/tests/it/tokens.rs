@@ -114,7 +114,7 @@ async fn without_a_valid_token_only_what_is_public_is_answered() {
         );
     }
     assert_eq!(code(rpc.get_listing(server.request_by("7", request())).await), Code::NotFound);
-    assert!(server.server.http().get("/health/ready").await.0.is_success());
+    assert!(server.server.admin().get("/health/ready").await.0.is_success());
     let id = server.product().await;
     assert!(rpc.get_listing(GetListingRequest { id, lang: None }).await.is_ok());
 }

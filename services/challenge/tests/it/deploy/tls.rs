@@ -29,7 +29,7 @@ const ADDITIONS: [Addition; 3] = [
         tls: "listings.tls.compose.yaml",
         proxy: "proxy/listings.conf",
         replicas: &["first", "second"],
-        operators: &["8086"],
+        operators: &["9093"],
     },
     Addition {
         base: "gateway/compose.yaml",

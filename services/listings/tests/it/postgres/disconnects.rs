@@ -18,7 +18,7 @@ async fn serve() -> Server {
 }
 
 async fn idle(server: &Server) -> bool {
-    server.http().text("/metrics").await.contains("listings_db_connections_idle 3\n")
+    server.admin().text("/metrics").await.contains("listings_db_connections_idle 3\n")
 }
 
 /// Asserts that the database ends the query of a caller that `disconnect` has disconnected, and not because of a
@@ -30,7 +30,7 @@ async fn assert_query_is_ended(disconnect: impl AsyncFnOnce(&Server) -> Call) {
     until("the database has ended the query", async || waiting(&server.store) == 0).await;
     lock.release().await;
     until("all connections are free", async || idle(&server).await).await;
-    let metrics = server.http().text("/metrics").await;
+    let metrics = server.admin().text("/metrics").await;
     assert!(!metrics.contains("listings_timeouts_total{"), "{metrics}");
     let mut client = server.client().await;
     for _ in 0..6 {
@@ -85,7 +85,7 @@ async fn a_queued_write_is_carried_out_once_although_its_caller_disconnected() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_write_that_waits_behind_another_is_dropped_when_its_caller_disconnects() {
     let server = serve().await;
-    let shows = async |metric: &str| server.http().text("/metrics").await.contains(metric);
+    let shows = async |metric: &str| server.admin().text("/metrics").await.contains(metric);
     let mut client = server.client().await;
     let id = client.create(a_product()).await.id;
     let lock = TableLock::acquire(&server.store, "listings").await;

@@ -29,7 +29,7 @@ async fn with_a_stampede_concurrent_reads_each_query_the_store() {
             callers.spawn(async move { client.rpc.get_all_categories(()).await.unwrap() });
         }
         let misses = "listings_cache_misses_total{kind=\"categories\"}";
-        until("all reads have missed the cache", async || process.client().metric(misses).await == 3.0).await;
+        until("all reads have missed the cache", async || process.admin().metric(misses).await == 3.0).await;
         until("the expected number of statements waits", async || waiting(&store) == statements).await;
         lock.release().await;
         callers.join_all().await;
@@ -41,7 +41,7 @@ async fn with_few_connections_reads_wait() {
     for (faults, connections) in [("leak-memory=1", 3.0), ("narrow-store=1", 1.0)] {
         let store = TestDatabase::postgres();
         let process = start(&store, faults);
-        assert_eq!(process.client().metric("listings_db_connections_open").await, connections);
+        assert_eq!(process.admin().metric("listings_db_connections_open").await, connections);
         let client = Client::connect(process.address("grpc")).await;
         let lock = TableLock::acquire(&store, "listing_favorites").await;
         let mut callers = JoinSet::new();
@@ -52,7 +52,7 @@ async fn with_few_connections_reads_wait() {
         }
         until("all connections are in use", async || waiting(&store) as f64 == connections).await;
         let waits = "listings_db_waits_total";
-        until("the other reads wait", async || process.client().metric(waits).await == 3.0 - connections)
+        until("the other reads wait", async || process.admin().metric(waits).await == 3.0 - connections)
             .await;
         lock.release().await;
         callers.join_all().await;

@@ -207,7 +207,7 @@ async fn a_committed_group_whose_invalidation_fails_is_not_applied_again() {
         calls.spawn(async move { client.move_stock(id, "in", 5).await.map(drop) });
     }
     until("the others are queued", async || {
-        server.http().text("/metrics").await.contains("listings_store_writes_waiting 3\n")
+        server.admin().text("/metrics").await.contains("listings_store_writes_waiting 3\n")
     })
     .await;
     listings.release().await;

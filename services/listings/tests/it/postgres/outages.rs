@@ -75,10 +75,10 @@ async fn a_killed_and_restarted_server_loses_no_movement_and_applies_none_twice(
     under_load(&mut cluster(), async |cluster, running, _id| {
         cluster.kill();
         until("readiness reports the outage", async || {
-            !testkit::http::Client::new(running.addresses.http).get("/health/ready").await.0.is_success()
+            !testkit::http::Client::new(running.addresses.admin).get("/health/ready").await.0.is_success()
         })
         .await;
-        let deep = testkit::http::Client::new(running.addresses.http).text("/health/deep").await;
+        let deep = testkit::http::Client::new(running.addresses.admin).text("/health/deep").await;
         assert!(deep.contains("\"status\":\"unhealthy\""), "{deep}");
         cluster.start_again().unwrap();
     })

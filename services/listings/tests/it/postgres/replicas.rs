@@ -176,7 +176,7 @@ async fn answers_are_correct_while_redis_is_restarted_and_paused() {
     assert_every_write_shows(&mut clients, id, 2).await;
     redis.resume();
     assert_every_write_shows(&mut clients, id, 10).await;
-    let health = replicas[0].addresses.http;
+    let health = replicas[0].addresses.admin;
     until("Redis is in use again", async || {
         testkit::http::Client::new(health).text("/health/deep").await.contains("\"cache\":\"healthy\"")
     })
@@ -201,7 +201,7 @@ async fn answers_are_correct_while_redis_is_slow() {
     }
     let generation = store.count("SELECT generation FROM cache_generation");
     assert!(generation > 1, "writes that timed out at Redis increment the generation");
-    let health = replicas[0].addresses.http;
+    let health = replicas[0].addresses.admin;
     until("Redis is in use again", async || {
         testkit::http::Client::new(health).text("/health/deep").await.contains("\"cache\":\"healthy\"")
     })
@@ -373,7 +373,7 @@ async fn rate_limits_apply_to_all_replicas_and_are_open_or_closed_without_redis(
         "closed"
     );
     for (running, decision) in replicas.iter().zip(["admitted", "refused"]) {
-        let metrics = testkit::http::Client::new(running.addresses.http).text("/metrics").await;
+        let metrics = testkit::http::Client::new(running.addresses.admin).text("/metrics").await;
         let line = format!("listings_rate_limit_failed_total{{decision=\"{decision}\"}} 1");
         assert!(metrics.contains(&line), "{metrics}");
     }
