@@ -102,7 +102,9 @@ fn listings(workspace: &Workspace, folder: &Path) -> Result<ServiceProcess> {
     let database = folder.join("listings.db");
     let command = || {
         let mut command = Command::new(workspace.binary("listings"));
-        command.env("DATABASE_PATH", &database).envs(["GRPC_PORT", "HTTP_PORT", "ADMIN_PORT"].map(|port| (port, "0")));
+        command
+            .env("DATABASE_PATH", &database)
+            .envs(["GRPC_PORT", "HTTP_PORT", "ADMIN_PORT"].map(|port| (port, "0")));
         command.envs([("AUTH_ENABLED", "false"), ("RATE_LIMIT_ENABLED", "false")]);
         command.current_dir(folder).stdin(Stdio::null());
         command

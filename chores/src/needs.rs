@@ -75,6 +75,13 @@ pub(crate) const NEEDS: &[Need] = &[
         is_there: |_| Nginx::is_installed(),
     },
     Need {
+        binary: "pgbouncer",
+        package: "pgbouncer",
+        why: "is between a service and its database",
+        // It is outside the search path of most users.
+        is_there: |_| Path::new("/usr/sbin/pgbouncer").exists(),
+    },
+    Need {
         binary: "postgres",
         package: POSTGRESQL,
         why: "is the other store of the services; version 15 or newer",

@@ -34,6 +34,9 @@ pub enum StoreError {
     /// outcome is unknown, and repeating the write is safe.
     #[error("the store failed: {0}")]
     Failed(Arc<str>),
+    /// The database ended a statement that took too long. The transaction was rolled back.
+    #[error("the database ended a statement that took too long")]
+    Ended,
     /// The database refused what a command writes, and will again. The transaction was rolled back.
     #[error("the store rejects the data: {0}")]
     Rejected(Arc<str>),
@@ -43,7 +46,7 @@ impl StoreError {
     /// Whether the database refused, and so has rolled the transaction back.
     #[must_use]
     pub fn is_rolled_back(&self) -> bool {
-        matches!(self, Self::Failed(_) | Self::Rejected(_))
+        matches!(self, Self::Failed(_) | Self::Ended | Self::Rejected(_))
     }
 }
 

@@ -20,7 +20,7 @@ impl ServerOptions {
     ///
     /// # Errors
     /// None, as there is no server.
-    pub fn max_connections(&self, _env: &Env) -> Result<u64, EnvError> {
+    pub fn max_connections(&self, _env: &Env, _uses: &[&str]) -> Result<u64, EnvError> {
         match *self {}
     }
 }

@@ -55,8 +55,9 @@ impl Admission {
     /// # Errors
     /// The reason why it is refused.
     pub async fn admit(&self, method: &Method, origin: Origin<'_>) -> Result<Admitted, NotAdmitted> {
-        let caller = Caller::authenticate(&self.identity, origin.headers, method.access).await?;
-        let caller_key = self.limiter.caller_key(method, &caller, origin);
+        let network = self.limiter.network(origin);
+        let caller = Caller::authenticate(&self.identity, origin.headers, network, method.access).await?;
+        let caller_key = self.limiter.caller_key(method, &caller, network);
         match self.limiter.admit(method, &caller_key).await {
             RateLimitDecision::Admitted => {}
             RateLimitDecision::Refused(retry_after) => return Err(NotAdmitted::RateLimited(retry_after)),

@@ -1,5 +1,7 @@
 //! Callers and their rights.
 
+use std::net::IpAddr;
+
 use http::HeaderMap;
 use kit::auth::{Credential, Denied, Identity, Role};
 
@@ -11,12 +13,12 @@ use crate::refusal::Refusal;
 const NO_USER: i64 = 0;
 
 /// The caller of an operation.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Caller {
     /// Not identified; may act as anyone.
     Unverified,
-    /// Without a token where tokens are verified; may only read what everyone may see.
-    Anonymous,
+    /// Without a token where tokens are verified, from this network; may only read what everyone may see.
+    Anonymous(Option<IpAddr>),
     /// A user, who may act for themselves.
     User(i64),
     /// A service, by name; may act for every user.
@@ -26,19 +28,20 @@ pub enum Caller {
 }
 
 impl Caller {
-    /// The caller, from the metadata of a call (as headers). The subject of a token is a user's id, or the name of a
-    /// service or an administrator.
+    /// The caller, from the metadata of a call (as headers), which came from this network. The subject of a token is a
+    /// user's id, or the name of a service or an administrator.
     ///
     /// # Errors
     /// When a token is required and missing, or there is one that is not valid.
     pub async fn authenticate(
         identity: &Identity,
         metadata: &HeaderMap,
+        network: Option<IpAddr>,
         access: Access,
     ) -> Result<Self, Denied> {
         let (role, claims) = match identity.credential(metadata).await? {
             Credential::Unverified => return Ok(Self::Unverified),
-            Credential::Missing if access == Access::Public => return Ok(Self::Anonymous),
+            Credential::Missing if access == Access::Public => return Ok(Self::Anonymous(network)),
             Credential::Missing => return Err(Denied::Unauthenticated("a bearer token is required")),
             Credential::Token { role, claims } => (role, claims),
         };
@@ -70,7 +73,7 @@ impl Caller {
     /// When the caller is a user.
     pub fn require_service(&self) -> Result<(), Refusal> {
         match self {
-            Self::Anonymous | Self::User(_) => Err(Refusal::Forbidden("only services may do this")),
+            Self::Anonymous(_) | Self::User(_) => Err(Refusal::Forbidden("only services may do this")),
             _ => Ok(()),
         }
     }
@@ -91,7 +94,7 @@ impl Caller {
     pub fn owner(&self) -> Option<i64> {
         match self {
             Self::User(id) => Some(*id),
-            Self::Anonymous => Some(NO_USER),
+            Self::Anonymous(_) => Some(NO_USER),
             Self::Unverified | Self::Service(_) | Self::Admin(_) => None,
         }
     }

@@ -35,6 +35,9 @@ pub struct Filters {
     pub only_public: bool,
 }
 
+/// Matches that are counted at most, so that no count reads them all. A total above stands for any larger number.
+pub const MAX_COUNTED: i64 = 1_000;
+
 /// A part of the listings found, newest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PageRange {
@@ -42,6 +45,8 @@ pub struct PageRange {
     pub limit: i64,
     /// The number of listings to skip.
     pub offset: i64,
+    /// The last listing of the page before: only those before it are found.
+    pub before: Option<i64>,
 }
 
 /// The listings found.
@@ -49,7 +54,7 @@ pub struct PageRange {
 pub struct Page {
     /// Newest first.
     pub ids: Vec<i64>,
-    /// The number of listings on all pages.
+    /// The number of listings on all pages; above [`MAX_COUNTED`] for any larger number, unless it is stored.
     pub total: i64,
 }
 
@@ -102,6 +107,18 @@ impl Filters {
         self.user_id.is_some() || self.storefront_id.is_some()
     }
 
+    /// Whether an index leads to the listings, so that filters by price do not read all others.
+    #[must_use]
+    pub fn is_narrow(&self) -> bool {
+        !self.words.is_empty() || self.names_owner() || self.category_id.is_some()
+    }
+
+    /// Whether no listing can pass.
+    #[must_use]
+    pub fn match_nothing(&self) -> bool {
+        self.hides_drafts && self.status == Some(Status::Draft)
+    }
+
     /// Whether drafts could be among the listings.
     #[must_use]
     pub fn may_match_drafts(&self) -> bool {
@@ -118,7 +135,9 @@ impl Filters {
         let numbers = [user_id, storefront_id, category_id, &min, &max].map(number).join(",");
         let drafts = if self.hides_drafts { ";published" } else { "" };
         let public = if self.only_public { ";public" } else { "" };
-        format!("{};{numbers};{status};{},{}{drafts}{public}", words.join(" "), range.limit, range.offset)
+        let PageRange { limit, offset, before } = range;
+        let before = before.map(|id| format!("<{id}")).unwrap_or_default();
+        format!("{};{numbers};{status};{limit},{offset}{before}{drafts}{public}", words.join(" "))
     }
 
     /// Whether the stored counts by category, status and visibility contain the total.
@@ -135,9 +154,12 @@ impl Filters {
     /// The ids of a range; the store writes `placeholder` before a value's number.
     #[must_use]
     pub fn select(&self, range: PageRange, placeholder: char) -> Sql {
-        let mut sql =
-            self.matching(if self.words.is_empty() { "id" } else { "w.listing_id" }, placeholder, 0);
-        sql.text += if self.words.is_empty() { " ORDER BY id DESC" } else { " ORDER BY w.listing_id DESC" };
+        let id = if self.words.is_empty() { "id" } else { "w.listing_id" };
+        let mut sql = self.matching(id, placeholder, 0);
+        if let Some(before) = range.before {
+            sql.add(&format!(" AND {id} < "), SqlValue::Int(before));
+        }
+        sql.text += &format!(" ORDER BY {id} DESC");
         sql.add(" LIMIT ", SqlValue::Int(range.limit));
         sql.add(" OFFSET ", SqlValue::Int(range.offset));
         sql
@@ -158,7 +180,9 @@ impl Filters {
             self.add_counted_columns(&mut sql);
             return sql;
         }
-        self.matching("count(*)", placeholder, preceding_values)
+        let mut sql = self.matching("1", placeholder, preceding_values);
+        sql.text = format!("SELECT count(*) FROM ({} LIMIT {}) AS counted", sql.text, MAX_COUNTED + 1);
+        sql
     }
 
     fn matching(&self, columns: &str, placeholder: char, preceding_values: usize) -> Sql {
@@ -219,7 +243,7 @@ impl Filters {
 mod tests {
     use super::*;
 
-    const RANGE: PageRange = PageRange { limit: 20, offset: 40 };
+    const RANGE: PageRange = PageRange { limit: 20, offset: 40, before: None };
 
     #[test]
     fn every_filter_is_in_the_statement_the_count_and_the_key() {
@@ -241,9 +265,13 @@ mod tests {
              OFFSET $8"
         );
         assert_eq!(sql.values.len(), 8);
-        assert!(filters.count('?').text.ends_with("price_hundredths <= ?6"));
+        assert!(filters.count('?').text.ends_with("price_hundredths <= ?6 LIMIT 1001) AS counted"));
         assert_eq!(filters.cache_key(RANGE), ";1,2,3,400,500;sold;20,40");
         assert_eq!(filters.cache_scope(), CacheScope::OfStorefront(2));
+        let next = PageRange { before: Some(9), offset: 0, ..RANGE };
+        let sql = filters.select(next, '$');
+        assert!(sql.text.ends_with("AND id < $7 ORDER BY id DESC LIMIT $8 OFFSET $9"), "{}", sql.text);
+        assert_eq!(filters.cache_key(next), ";1,2,3,400,500;sold;20,0<9");
     }
 
     #[test]
@@ -271,8 +299,9 @@ mod tests {
         let filters = Filters { words, category_id: Some(3), ..Filters::default() };
         assert_eq!(
             filters.count('?').text,
-            "SELECT count(*) FROM listing_words AS w WHERE w.word = ?1 AND EXISTS (SELECT 1 FROM listing_words AS o \
-             WHERE o.listing_id = w.listing_id AND o.word = ?2) AND category_id = ?3"
+            "SELECT count(*) FROM (SELECT 1 FROM listing_words AS w WHERE w.word = ?1 AND EXISTS (SELECT 1 FROM \
+             listing_words AS o WHERE o.listing_id = w.listing_id AND o.word = ?2) AND category_id = ?3 LIMIT 1001) \
+             AS counted"
         );
         assert_eq!(filters.cache_scope(), CacheScope::Word("bike".to_owned()));
         assert_eq!(filters.cache_key(RANGE), "bike red;,,3,,;;20,40");

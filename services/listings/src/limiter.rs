@@ -129,19 +129,22 @@ impl Limiter {
         }
     }
 
+    /// The network that a request comes from: its caller's address, or for IPv6 the /64, which belongs to one caller.
+    #[must_use]
+    pub fn network(&self, origin: Origin<'_>) -> Option<IpAddr> {
+        address(origin, self.settings.trusted_proxies).map(network_of)
+    }
+
     /// The key under which a caller's calls of a method are counted.
     #[must_use]
-    pub fn caller_key(&self, method: &Method, caller: &Caller, origin: Origin<'_>) -> String {
+    pub fn caller_key(&self, method: &Method, caller: &Caller, network: Option<IpAddr>) -> String {
         if !self.settings.is_on {
             return String::new();
         }
         match (self.settings.limit_of(method).key, caller) {
             (RateLimitKey::User, Caller::User(id)) => format!("user:{id}"),
             (RateLimitKey::User, Caller::Service(name) | Caller::Admin(name)) => format!("service:{name}"),
-            _ => {
-                let address = address(origin, self.settings.trusted_proxies);
-                address.map_or_else(|| "unknown".to_owned(), address_key)
-            }
+            _ => network.map_or_else(|| "unknown".to_owned(), |network| format!("ip:{network}")),
         }
     }
 
@@ -204,14 +207,10 @@ fn address(origin: Origin<'_>, trusted_proxies: usize) -> Option<IpAddr> {
     seen.or(origin.peer)
 }
 
-/// The key of an address; for IPv6, of its /64 network, which belongs to one caller.
-fn address_key(address: IpAddr) -> String {
+fn network_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
-        IpAddr::V4(address) => format!("ip:{address}"),
-        IpAddr::V6(address) => {
-            let network = Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX));
-            format!("ip:{network}/64")
-        }
+        address @ IpAddr::V4(_) => address,
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
     }
 }
 
@@ -229,21 +228,21 @@ mod tests {
     }
 
     fn seen(forwarded: &[&str], trusted_proxies: usize) -> String {
-        address_key(address(Origin::from_request(&request(forwarded)), trusted_proxies).unwrap())
+        network_of(address(Origin::from_request(&request(forwarded)), trusted_proxies).unwrap()).to_string()
     }
 
     #[test]
     fn a_forged_forwarded_header_does_not_change_the_callers_address() {
         assert_eq!(
             seen(&["1.2.3.4"], 0),
-            "ip:10.0.0.9",
+            "10.0.0.9",
             "without trusted proxies the header is ignored; the port is not part of the key"
         );
-        assert_eq!(seen(&["6.6.6.6, 1.2.3.4"], 1), "ip:1.2.3.4");
-        assert_eq!(seen(&["6.6.6.6", "1.2.3.4, 10.0.0.1"], 2), "ip:1.2.3.4");
-        assert_eq!(seen(&["1.2.3.4"], 2), "ip:10.0.0.9", "fewer entries than trusted proxies");
-        assert_eq!(seen(&["nonsense"], 1), "ip:10.0.0.9");
-        assert_eq!(seen(&["::ffff:1.2.3.4"], 1), "ip:1.2.3.4");
+        assert_eq!(seen(&["6.6.6.6, 1.2.3.4"], 1), "1.2.3.4");
+        assert_eq!(seen(&["6.6.6.6", "1.2.3.4, 10.0.0.1"], 2), "1.2.3.4");
+        assert_eq!(seen(&["1.2.3.4"], 2), "10.0.0.9", "fewer entries than trusted proxies");
+        assert_eq!(seen(&["nonsense"], 1), "10.0.0.9");
+        assert_eq!(seen(&["::ffff:1.2.3.4"], 1), "1.2.3.4");
         assert_eq!(seen(&["2001:db8:1:2:3:4:5:6"], 1), seen(&["2001:db8:1:2::9"], 1));
     }
 }

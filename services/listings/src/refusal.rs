@@ -21,6 +21,9 @@ pub enum Refusal {
     /// Too many views wait to be written.
     #[error("too many views wait to be written; try again")]
     Full,
+    /// The store ended a search that took too long.
+    #[error("the search took too long; narrow it by a category, an owner or more words")]
+    TooBroad,
     /// The store did not answer.
     #[error("the store does not answer; try again")]
     Unavailable,

@@ -102,8 +102,7 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
     let grpc_port = listen("gRPC (GRPC_PORT)", settings.grpc).await?;
     let http_port = listen("the HTTP API (HTTP_PORT)", settings.http).await?;
     let admin_port = listen("admin (ADMIN_PORT)", settings.admin).await?;
-    let addresses =
-        Addresses { grpc: grpc_port.address, http: http_port.address, admin: admin_port.address };
+    let addresses = Addresses { grpc: grpc_port.address, http: http_port.address, admin: admin_port.address };
     let metrics = Metrics::new("listings");
     let (store, cache) = open(settings, &metrics).await?;
     let mut callers = Servers::default();
@@ -120,7 +119,8 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
     let gate = Gate::new(&backlog, &limit, GATE, &metrics);
     let http_gate = Gate::new(&backlog, &limit, HTTP_GATE, &metrics);
     let cached_reads = CachedReads::new(cache.clone(), &metrics);
-    let operations = Operations::new(Arc::clone(&store), cached_reads, Arc::clone(&views));
+    let operations =
+        Operations::new(Arc::clone(&store), cached_reads, Arc::clone(&views), settings.store.searches());
     let api = Api::new(Arc::new(operations));
     let admission = Admission { identity: Arc::clone(&identity), limiter: Arc::clone(&limiter), limit };
     let admission = Arc::new(admission);

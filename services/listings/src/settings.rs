@@ -135,14 +135,16 @@ fn sqlite(env: &Env) -> Result<SqliteOptions, EnvError> {
 }
 
 fn postgres(env: &Env, server: ServerOptions) -> Result<PostgresOptions, EnvError> {
-    // One more connection is for maintenance.
-    let most = server.max_connections(env)?;
-    let writers = count(env, "DB_WRITERS", (most - 2).min(4), 64)?;
-    let left = (most - 1).saturating_sub(writers as u64);
+    let most = server.max_connections(env, &["writes", "reads", "searches", "maintenance"])?;
+    let writers = count(env, "DB_WRITERS", (most - 3).min(4), 64)?;
+    let left = (most - 2).saturating_sub(writers as u64);
+    let readers = count(env, "DB_READERS", left.clamp(1, 8), 64)?;
+    let left = (most - 1).saturating_sub((writers + readers) as u64);
     Ok(PostgresOptions {
         server,
         writers,
-        readers: count(env, "DB_READERS", left.clamp(1, 8), 64)?,
+        readers,
+        search_readers: count(env, "DB_SEARCH_READERS", left.clamp(1, 4), 64)?,
         batching_delay: batching_delay(env)?,
     })
 }

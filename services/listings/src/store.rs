@@ -52,6 +52,15 @@ pub enum StoreOptions {
 }
 
 impl StoreOptions {
+    /// Searches that the store works on at once.
+    #[must_use]
+    pub fn searches(&self) -> usize {
+        match self {
+            Self::Sqlite(options) => options.readers,
+            Self::Postgres(options) => options.search_readers,
+        }
+    }
+
     /// The same options with one writer, which keeps the order of writes.
     #[must_use]
     pub fn with_one_writer(self) -> Self {

@@ -70,7 +70,7 @@ impl TestDatabase {
         match self.kind {
             StoreKind::Sqlite => vec![("DATABASE_PATH", self.file())],
             StoreKind::Postgres => {
-                let connections = [("DB_WRITERS", "2"), ("DB_READERS", "3")];
+                let connections = [("DB_WRITERS", "2"), ("DB_READERS", "3"), ("DB_SEARCH_READERS", "2")];
                 let connections = connections.map(|(name, value)| (name, value.to_owned()));
                 CLUSTER.env_for(&self.database).into_iter().chain(connections).collect()
             }

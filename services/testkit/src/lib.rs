@@ -11,6 +11,7 @@ pub mod http;
 pub mod issuer;
 pub mod killed;
 pub mod openapi;
+pub mod pgbouncer;
 pub mod process;
 pub mod profiles;
 mod schema;

@@ -40,7 +40,7 @@ fn sqlite(env: &Env) -> Result<SqliteOptions, EnvError> {
 
 fn postgres(env: &Env, server: ServerOptions) -> Result<PostgresOptions, EnvError> {
     // One more connection is for maintenance.
-    let most = server.max_connections(env)?;
+    let most = server.max_connections(env, &["writes", "reads", "maintenance"])?;
     let writers = count(env, "DB_WRITERS", (most - 2).min(4), 64)?;
     Ok(PostgresOptions {
         server,

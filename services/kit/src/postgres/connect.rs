@@ -115,11 +115,24 @@ impl Connector {
         Ok(Self { options: options.clone(), tls })
     }
 
+    /// A connector for the same server, for statements whose plan depends on the values of their filters; each is ended
+    /// after `timeout`.
+    #[must_use]
+    pub fn for_filters(&self, timeout: Duration) -> Self {
+        Self { options: self.options.for_filters(timeout), tls: self.tls.clone() }
+    }
+
     /// A new connection.
     ///
     /// # Errors
     /// The error of the driver or the server.
     pub async fn connect(&self) -> Result<Connected, tokio_postgres::Error> {
+        let connected = self.connect_without_settings().await?;
+        connected.client.batch_execute(&self.options.session()).await?;
+        Ok(connected)
+    }
+
+    async fn connect_without_settings(&self) -> Result<Connected, tokio_postgres::Error> {
         let mut config = self.options.config();
         config.connect_timeout(CONNECT_TIMEOUT);
         match self.tls.clone() {
@@ -322,6 +335,7 @@ pub async fn within<T>(
 ) -> Result<T, StoreError> {
     match tokio::time::timeout(patience, work).await {
         Ok(Err(error)) if is_lost(&error) => Err(StoreError::Unreachable(describe(&error).into())),
+        Ok(Err(error)) if error.code() == Some(&SqlState::QUERY_CANCELED) => Err(StoreError::Ended),
         Ok(Err(error)) if is_of_the_data(&error) => Err(StoreError::Rejected(describe(&error).into())),
         Ok(outcome) => outcome.map_err(|error| StoreError::Failed(describe(&error).into())),
         Err(_elapsed) => Err(StoreError::Slow),

@@ -21,8 +21,19 @@ pub struct ServerOptions {
     pub(super) protection: Protection,
     /// The server ends a statement that takes longer.
     pub(super) statement_timeout: Duration,
+    plans: Plans,
     /// How long a start waits for a server that cannot be reached.
     pub(super) start_within: Duration,
+}
+
+/// How the server plans prepared statements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Plans {
+    /// Of rows by their keys. A plan made while a table is nearly empty would scan all of it, and is kept while the table
+    /// grows.
+    OfKeys,
+    /// Of filters, whose best plan depends on their values.
+    OfFilters,
 }
 
 /// How a connection is protected.
@@ -70,25 +81,46 @@ impl ServerOptions {
             password: env.text("DB_PASSWORD").map(|text| Password(text.to_owned())),
             protection: env.choice("DB_SSLMODE", &modes)?,
             statement_timeout: Duration::from_millis(statement_ms),
+            plans: Plans::OfKeys,
             start_within: Duration::from_secs(env.within("DB_START_WITHIN_S", 30, 0..=600)?),
         }))
     }
 
-    /// The number of connections that `DB_MAX_OPEN_CONNS` allows a process: one each to write, to read and for maintenance
-    /// at least; without it, or with 0, any number.
+    /// The number of connections that `DB_MAX_OPEN_CONNS` allows a process, at least one for each of these `uses`; without
+    /// it, or with 0, any number.
     ///
     /// # Errors
     /// When it cannot be used.
-    pub fn max_connections(&self, env: &Env) -> Result<u64, EnvError> {
+    pub fn max_connections(&self, env: &Env, uses: &[&str]) -> Result<u64, EnvError> {
         const NAME: &str = "DB_MAX_OPEN_CONNS";
         match env.within(NAME, 0, 0..=100_000)? {
             0 => Ok(u64::MAX),
-            most @ 3.. => Ok(most),
+            most if most >= uses.len() as u64 => Ok(most),
             few => {
-                let expected = "0 for no limit, or at least 3: one connection each to write, to read and for maintenance";
-                Err(EnvError { name: NAME, value: few.to_string(), expected: expected.to_owned() })
+                let (least, uses) = (uses.len(), uses.join(", "));
+                let expected = format!("0 for no limit, or at least {least}: one connection each for {uses}");
+                Err(EnvError { name: NAME, value: few.to_string(), expected })
             }
         }
+    }
+
+    /// The same server for statements whose plan depends on the values of their filters; each is ended after `timeout`.
+    pub(super) fn for_filters(&self, timeout: Duration) -> Self {
+        let statement_timeout = self.statement_timeout.min(timeout);
+        Self { statement_timeout, plans: Plans::OfFilters, ..self.clone() }
+    }
+
+    /// The settings of every session. They are not in the packet that begins a connection, which poolers refuse.
+    pub(super) fn session(&self) -> String {
+        let ms = self.statement_timeout.as_millis();
+        let plans = match self.plans {
+            Plans::OfKeys => "enable_seqscan = off",
+            Plans::OfFilters => "plan_cache_mode = force_custom_plan",
+        };
+        format!(
+            "SET statement_timeout = {ms}; SET idle_in_transaction_session_timeout = {}; SET {plans}",
+            2 * ms
+        )
     }
 
     /// Host, port and database, for messages.
@@ -106,11 +138,6 @@ impl ServerOptions {
         if let Some(Password(password)) = &self.password {
             config.password(password);
         }
-        let ms = self.statement_timeout.as_millis();
-        // A plan made while a table is nearly empty scans all of it, and is kept while the table grows.
-        let no_table_scans = "-c enable_seqscan=off";
-        let limits = format!("-c statement_timeout={ms} -c idle_in_transaction_session_timeout={}", 2 * ms);
-        config.options(format!("{no_table_scans} {limits}"));
         config
     }
 }

@@ -26,7 +26,8 @@ const DEFAULT_LIMIT: i32 = 20;
 const MAX_LIMIT: i32 = 100;
 const DEFAULT_SIMILAR: i32 = 10;
 const MAX_SIMILAR: i32 = 20;
-const MAX_OFFSET: i32 = 1_000_000;
+/// Rows that a page skips are read all the same; a page after the last listing of another skips none.
+const MAX_OFFSET: i32 = 10_000;
 const MAX_ITEMS: usize = 1_000;
 const DEFAULT_CURRENCY: &str = "RSD";
 const DEFAULT_LANGUAGE: &str = "sr";
@@ -102,7 +103,22 @@ pub(super) fn range(limit: i32, offset: i32) -> Validated<PageRange> {
         return Err(invalid("offset", format!("must be from 0 to {MAX_OFFSET}")));
     }
     let limit = if limit == 0 { DEFAULT_LIMIT } else { limit.min(MAX_LIMIT) };
-    Ok(PageRange { limit: limit.into(), offset: offset.into() })
+    Ok(PageRange { limit: limit.into(), offset: offset.into(), before: None })
+}
+
+/// The page before a listing, or one by its offset.
+fn page_before(limit: i32, offset: i32, before: Option<i64>) -> Validated<PageRange> {
+    let before = maybe_id("before_id", before)?;
+    if before.is_some() && offset != 0 {
+        return Err(invalid("offset", "must be 0 with before_id"));
+    }
+    if offset > MAX_OFFSET {
+        return Err(invalid(
+            "offset",
+            format!("must be at most {MAX_OFFSET}; use before_id for further pages"),
+        ));
+    }
+    Ok(PageRange { before, ..range(limit, offset)? })
 }
 
 pub(super) fn similar_limit(given: Option<i32>) -> Validated<i64> {
@@ -124,9 +140,14 @@ fn page(number: i32, size: i32) -> Validated<PageRange> {
     let limit = if size == 0 { DEFAULT_LIMIT } else { size.min(MAX_LIMIT) };
     let offset = i64::from(limit) * i64::from((number - 1).max(0));
     if offset > MAX_OFFSET.into() {
-        return Err(invalid("page", format!("must begin at product {MAX_OFFSET} or before")));
+        return Err(invalid(
+            "page",
+            format!(
+                "must begin at product {MAX_OFFSET} or before; use ListListings with before_id for further ones"
+            ),
+        ));
     }
-    Ok(PageRange { limit: limit.into(), offset })
+    Ok(PageRange { limit: limit.into(), offset, before: None })
 }
 
 pub(super) fn list_products(message: proto::ListProductsRequest) -> Validated<(Filters, PageRange)> {
@@ -249,7 +270,8 @@ pub(super) fn search(message: proto::SearchListingsRequest) -> Validated<(Filter
         category_id: maybe_id("category_id", message.category_id)?,
         ..prices(message.min_price, message.max_price)?
     };
-    Ok((filters, range(message.limit, message.offset)?))
+    narrow(&filters, "words in the query or a category_id")?;
+    Ok((filters, page_before(message.limit, message.offset, message.before_id)?))
 }
 
 pub(super) fn list(message: proto::ListListingsRequest) -> Validated<(Filters, PageRange)> {
@@ -261,7 +283,17 @@ pub(super) fn list(message: proto::ListListingsRequest) -> Validated<(Filters, P
         status: status.map(parse_status).transpose()?,
         ..prices(message.min_price, message.max_price)?
     };
-    Ok((filters, range(message.limit, message.offset)?))
+    narrow(&filters, "a user_id, storefront_id or category_id")?;
+    Ok((filters, page_before(message.limit, message.offset, message.before_id)?))
+}
+
+/// Refuses a filter by price alone, which would read every listing.
+fn narrow(filters: &Filters, by: &str) -> Validated<()> {
+    let prices = [("min_price", filters.min_price), ("max_price", filters.max_price)];
+    match prices.iter().find(|(_, price)| price.is_some() && !filters.is_narrow()) {
+        Some((field, _)) => Err(invalid(field, format!("needs {by} beside it"))),
+        None => Ok(()),
+    }
 }
 
 fn prices(min: Option<f64>, max: Option<f64>) -> Validated<Filters> {

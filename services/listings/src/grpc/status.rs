@@ -35,6 +35,7 @@ impl From<Refusal> for Status {
             Refusal::Forbidden(_) => Code::PermissionDenied,
             Refusal::Precondition(_) => Code::FailedPrecondition,
             Refusal::Full => Code::ResourceExhausted,
+            Refusal::TooBroad => Code::DeadlineExceeded,
             Refusal::Unavailable => Code::Unavailable,
         };
         refused(code, &refusal.to_string())

@@ -49,7 +49,7 @@ impl Failure {
             Self::Refused(Refusal::Precondition(_)) => StatusCode::CONFLICT,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::TooSlow => StatusCode::REQUEST_TIMEOUT,
-            Self::TimedOut => StatusCode::GATEWAY_TIMEOUT,
+            Self::TimedOut | Self::Refused(Refusal::TooBroad) => StatusCode::GATEWAY_TIMEOUT,
             Self::WrongMethod => StatusCode::METHOD_NOT_ALLOWED,
         }
     }

@@ -163,10 +163,17 @@ impl Operations {
         let is_complete = self.is_complete(caller, &filters).await?;
         filters.hides_drafts = filters.may_match_drafts() && !is_complete;
         filters.only_public |= filters.words.is_empty() && !(is_complete && filters.names_owner());
+        if filters.match_nothing() {
+            return Ok((Vec::new(), 0));
+        }
         let filters = &filters;
-        let query = || async { Ok(CachedValue::Page(Arc::new(self.store.page(filters, range).await?))) };
+        let query = || async {
+            let _place = self.search_places.enter(caller).await?;
+            Ok(CachedValue::Page(Arc::new(self.store.page(filters, range).await?)))
+        };
         let key = filters.cache_key(range);
-        let page = page_of(self.cached_reads.get(filters.cache_scope(), &key, query).await?);
+        let found = self.cached_reads.get(filters.cache_scope(), &key, query).await;
+        let page = page_of(found.map_err(search_refused)?);
         Ok((self.listings(caller, &page.ids).await?, page.total))
     }
 
@@ -190,11 +197,13 @@ impl Operations {
         let Some(listing) = listing else { return Ok(Vec::new()) };
         let similar = SimilarQuery::to(&listing);
         let query = || async {
+            let _place = self.search_places.enter(caller).await?;
             let ids = self.store.similar(&similar, limit).await?;
             Ok(CachedValue::Page(Arc::new(Page { total: ids.len() as i64, ids })))
         };
         let key = similar.cache_key(limit);
-        let page = page_of(self.cached_reads.get(similar.cache_scope(), &key, query).await?);
+        let found = self.cached_reads.get(similar.cache_scope(), &key, query).await;
+        let page = page_of(found.map_err(search_refused)?);
         self.listings(caller, &page.ids).await
     }
 
@@ -257,6 +266,13 @@ impl Operations {
         let listing = self.listing(caller, listing_id).await?;
         caller.require_owner(Some(listing.user_id))?;
         Ok(self.store.favored_by(listing_id, MAX_FAVORED_BY).await?)
+    }
+}
+
+fn search_refused(error: StoreError) -> Refusal {
+    match error {
+        StoreError::Ended => Refusal::TooBroad,
+        other => other.into(),
     }
 }
 

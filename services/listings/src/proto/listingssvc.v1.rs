@@ -329,15 +329,20 @@ pub struct SearchListingsRequest {
     /// 20 when 0; at most 100.
     #[prost(int32, tag = "5")]
     pub limit: i32,
+    /// At most 10,000: further pages are found by before_id.
     #[prost(int32, tag = "6")]
     pub offset: i32,
+    /// From 100: not in the published interface.
+    /// The id of the last listing of the page before, instead of an offset: a page costs the same however far it is.
+    #[prost(int64, optional, tag = "100")]
+    pub before_id: ::core::option::Option<i64>,
 }
 #[derive(serde::Serialize)]
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct SearchListingsResponse {
     #[prost(message, repeated, tag = "1")]
     pub listings: ::prost::alloc::vec::Vec<Listing>,
-    /// The number of listings on all pages.
+    /// The number of listings on all pages; 1001 for more than 1,000.
     #[prost(int32, tag = "2")]
     pub total: i32,
 }
@@ -360,15 +365,20 @@ pub struct ListListingsRequest {
     /// 20 when 0; at most 100.
     #[prost(int32, tag = "7")]
     pub limit: i32,
+    /// At most 10,000: further pages are found by before_id.
     #[prost(int32, tag = "8")]
     pub offset: i32,
+    /// From 100: not in the published interface.
+    /// The id of the last listing of the page before, instead of an offset: a page costs the same however far it is.
+    #[prost(int64, optional, tag = "100")]
+    pub before_id: ::core::option::Option<i64>,
 }
 #[derive(serde::Serialize)]
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ListListingsResponse {
     #[prost(message, repeated, tag = "1")]
     pub listings: ::prost::alloc::vec::Vec<Listing>,
-    /// The number of listings on all pages.
+    /// The number of listings on all pages; 1001 for more than 1,000, unless the list is by category and status alone.
     #[prost(int32, tag = "2")]
     pub total: i32,
 }
@@ -542,6 +552,7 @@ pub struct GetUserFavoritesRequest {
     /// 20 when 0; at most 100.
     #[prost(int32, tag = "2")]
     pub limit: i32,
+    /// At most 10,000.
     #[prost(int32, tag = "3")]
     pub offset: i32,
 }
@@ -768,7 +779,7 @@ pub struct GetProductsByIDsRequest {
 pub struct ProductsResponse {
     #[prost(message, repeated, tag = "1")]
     pub products: ::prost::alloc::vec::Vec<Product>,
-    /// In a list, the number of products on all pages.
+    /// In a list, the number of products on all pages; 1001 for more than 1,000.
     #[prost(int32, tag = "2")]
     pub total_count: i32,
 }

@@ -36,7 +36,7 @@ use crate::listing::Listing;
 use crate::stats::StorefrontStats;
 use crate::write::{FavoriteKey, Write};
 use maintenance::MaintenanceTask;
-use pool::Pool;
+use pool::{Pool, READS, SEARCHES};
 use sent_group::Resolver;
 use writer::{MAX_GROUP, Writer};
 
@@ -46,16 +46,23 @@ pub struct PostgresOptions {
     pub server: ServerOptions,
     /// Writer connections; at least 1.
     pub writers: usize,
-    /// Reader connections; at least 1.
+    /// Connections for reads by key; at least 1.
     pub readers: usize,
+    /// Connections for lists and searches; at least 1.
+    pub search_readers: usize,
     /// How long the first write of a group waits for others.
     pub batching_delay: Duration,
 }
+
+/// Lists and searches that take longer are ended: one that does would take many times as long on more listings.
+const SEARCH_TIMEOUT: Duration = Duration::from_millis(500);
 
 pub(super) struct Postgres {
     writers: Vec<GroupQueue<QueuedWrite>>,
     next_writer: AtomicU64,
     pool: Pool,
+    /// For lists and searches, so that slow ones do not delay reads by key.
+    search_pool: Pool,
     maintenance: Arc<MaintenanceTask>,
     writer_tasks: Mutex<JoinSet<()>>,
     /// Aborts the maintenance task when the store is dropped.
@@ -98,10 +105,12 @@ impl Postgres {
             writer_tasks.spawn(writer.run());
             writers.push(queue);
         }
-        let readers = options.readers;
+        let counts = [options.readers, options.search_readers];
         #[cfg(feature = "faults")]
-        let readers = faults::readers(readers);
-        let pool = Pool::open(&connector, readers, metrics).await.map_err(refused)?;
+        let counts = counts.map(faults::readers);
+        let pool = Pool::open(&connector, counts[0], READS, metrics).await.map_err(refused)?;
+        let searching = connector.for_filters(SEARCH_TIMEOUT);
+        let search_pool = Pool::open(&searching, counts[1], SEARCHES, metrics).await.map_err(refused)?;
         let maintenance = Arc::new(MaintenanceTask::new(&connector, cache));
         maintenance.check().await.map_err(refused)?;
         let mut background_tasks = JoinSet::new();
@@ -110,6 +119,7 @@ impl Postgres {
             writers,
             next_writer: AtomicU64::new(0),
             pool,
+            search_pool,
             maintenance,
             writer_tasks: Mutex::new(writer_tasks),
             _background_tasks: background_tasks,
@@ -121,11 +131,11 @@ impl Postgres {
     }
 
     pub(super) async fn page(&self, filters: &Filters, range: PageRange) -> Result<Page, StoreError> {
-        self.pool.read(&queries::Pages::of(filters, range)).await
+        self.search_pool.read(&queries::Pages::of(filters, range)).await
     }
 
     pub(super) async fn similar(&self, similar: &SimilarQuery, limit: i64) -> Result<Vec<i64>, StoreError> {
-        self.pool.read(&queries::Ids(similar.select(limit, '$'))).await
+        self.search_pool.read(&queries::Ids(similar.select(limit, '$'))).await
     }
 
     pub(super) async fn stats(&self, storefront_id: i64) -> Result<StorefrontStats, StoreError> {

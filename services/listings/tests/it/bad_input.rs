@@ -62,12 +62,26 @@ async fn invalid_filters_and_edits_are_refused() {
         SearchListingsRequest { query: "x".repeat(501), ..search() },
         SearchListingsRequest { query: ('a'..='q').map(|c| format!("{c} ")).collect(), ..search() },
         SearchListingsRequest { category_id: Some(-1), ..search() },
+        SearchListingsRequest { min_price: Some(1.0), ..search() },
     ] {
         let text = format!("{request:?}");
         assert_eq!(code(client.rpc.search_listings(request).await), Code::InvalidArgument, "{text}");
     }
-    let list = ListListingsRequest { status: Some("gone".to_owned()), ..Default::default() };
-    assert_eq!(code(client.rpc.list_listings(list).await), Code::InvalidArgument);
+    let list = || ListListingsRequest::default();
+    for (request, error) in [
+        (ListListingsRequest { status: Some("gone".to_owned()), ..list() }, "status: must be"),
+        (ListListingsRequest { offset: 10_001, ..list() }, "offset: must be at most 10000; use before_id"),
+        (ListListingsRequest { offset: 1, before_id: Some(9), ..list() }, "offset: must be 0 with before_id"),
+        (ListListingsRequest { before_id: Some(0), ..list() }, "before_id: must be above 0"),
+        (
+            ListListingsRequest { max_price: Some(0.01), ..list() },
+            "max_price: needs a user_id, storefront_id or",
+        ),
+    ] {
+        let refused = client.rpc.list_listings(request).await.unwrap_err();
+        assert_eq!(refused.code(), Code::InvalidArgument, "{error}");
+        assert!(refused.message().starts_with(error), "{}", refused.message());
+    }
     for bad in [0, -1, i64::MIN] {
         let request = GetListingRequest { id: bad, lang: None };
         assert_eq!(code(client.rpc.get_listing(request).await), Code::InvalidArgument);

@@ -6,6 +6,8 @@ mod injected_faults;
 mod late;
 mod lost_commit;
 mod outages;
+mod pooler;
 mod replicas;
+mod searches;
 mod shared_lists;
 mod table_lock;

@@ -24,9 +24,11 @@ const LEFT_OUT: [&str; 5] = [
 ];
 
 /// Fields that ours has alone, all of them optional for a caller.
-const OURS: [&str; 4] = [
+const OURS: [&str; 6] = [
     "CreateListingRequest: optional string visibility 100",
     "CreateListingRequest: repeated string tags 101",
+    "ListListingsRequest: optional int64 before_id 100",
+    "SearchListingsRequest: optional int64 before_id 100",
     "UpdateListingRequest: optional string visibility 100",
     "UpdateListingRequest: optional Tags tags 101",
 ];

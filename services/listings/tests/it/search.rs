@@ -90,6 +90,42 @@ async fn totals_are_of_all_pages_also_in_cached_answers() {
     }
 }
 
+/// Pages by the last listing of the page before have every listing once, whatever is added meanwhile.
+#[tokio::test]
+async fn a_page_begins_after_the_last_listing_of_the_page_before() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let mut ids = with_titles(&mut client, &["Bike one", "Bike two", "Bike three", "Bike four"]).await;
+    ids.reverse();
+    let page = |before_id| ListListingsRequest { limit: 2, before_id, ..ListListingsRequest::default() };
+    assert_eq!(client.list(page(None)).await, (ids[..2].to_vec(), 4));
+    with_titles(&mut client, &["Bike five"]).await;
+    assert_eq!(client.list(page(Some(ids[1]))).await, (ids[2..].to_vec(), 5));
+    assert_eq!(client.list(page(Some(ids[3]))).await, (vec![], 5));
+    let search = SearchListingsRequest {
+        query: "bike".to_owned(),
+        before_id: Some(ids[2]),
+        ..SearchListingsRequest::default()
+    };
+    let found = client.rpc.search_listings(search).await.unwrap().into_inner();
+    assert_eq!((found.listings[0].id, found.listings.len(), found.total), (ids[3], 1, 5));
+}
+
+#[tokio::test]
+async fn a_total_is_exact_up_to_a_thousand() {
+    let store = Server::start().await.stop().await;
+    store.run(
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+         INSERT INTO listing_words SELECT 'lamp', i, 20, 100 FROM n",
+    );
+    let server = Server::start_in(store, &[]).await;
+    assert_eq!(server.client().await.search("lamp").await.1, 1_000);
+    let store = server.stop().await;
+    store.run("INSERT INTO listing_words SELECT word, listing_id + 1000, 20, 100 FROM listing_words");
+    let server = Server::start_in(store, &[]).await;
+    assert_eq!(server.client().await.search("lamp").await.1, 1_001, "more than a thousand");
+}
+
 /// Each write must invalidate the searches that it affects.
 #[tokio::test]
 async fn a_search_after_a_write_shows_the_write() {

@@ -9,6 +9,7 @@ use listings::proto::{
 use serde_json::json;
 use tonic::{Code, Request};
 
+use testkit::data::TestDatabase;
 use testkit::grpc::{authorized, code};
 use testkit::issuer::{KeyServer, Signer, claims_with, unsigned};
 
@@ -27,6 +28,10 @@ impl AuthenticatedServer {
     }
 
     pub(crate) async fn start_with(more: &[(&str, &str)]) -> Self {
+        Self::start_in(TestDatabase::new(), more).await
+    }
+
+    pub(crate) async fn start_in(store: TestDatabase, more: &[(&str, &str)]) -> Self {
         let signer = Signer::ec("k1");
         let keys = KeyServer::start(&[&signer]).await;
         let mut settings = vec![("AUTH_ENABLED", "true"), ("ADMIN_SUBJECTS", "support, root")];
@@ -34,7 +39,7 @@ impl AuthenticatedServer {
         settings.extend(own);
         settings.extend([("SERVICE_SUBJECTS", "orders"), ("AUTH_NAMESPACE_CLAIM", "none")]);
         settings.extend(more);
-        let server = Server::start_with(&settings).await;
+        let server = Server::start_in(store, &settings).await;
         let client = server.client().await;
         Self { server, signer, client, _keys: keys }
     }
@@ -63,7 +68,7 @@ impl AuthenticatedServer {
         format!("Bearer {}", self.signer.token(&claims_with(subject, json!({}))))
     }
 
-    fn request_by<T>(&self, subject: &str, message: T) -> Request<T> {
+    pub(crate) fn request_by<T>(&self, subject: &str, message: T) -> Request<T> {
         authorized(message, Some(&self.bearer(subject)))
     }
 

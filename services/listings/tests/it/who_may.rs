@@ -161,7 +161,9 @@ impl Marketplace {
         let token = self.caller(kind).token;
         let headers = token.as_deref().map(|token| ("authorization", token));
         let request = request("GET", path, headers.as_slice(), "");
-        let status = self.server.server.admin().exchange(request).await.status;
+        let server = &self.server.server;
+        let port = if path.starts_with(BASE) { server.http() } else { server.admin() };
+        let status = port.exchange(request).await.status;
         if status.is_success() { "yes" } else { panic!("{path}: {status}") }
     }
 }

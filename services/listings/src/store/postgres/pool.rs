@@ -1,4 +1,4 @@
-//! The pool of reader connections. A connection serves one query at a time; a read that finds none free waits. When a
+//! A pool of reader connections. A connection serves one query at a time; a read that finds none free waits. When a
 //! caller disconnects, the server is asked to cancel the query, and the connection is closed.
 
 use std::sync::{Mutex, PoisonError};
@@ -13,6 +13,16 @@ use tokio_postgres::CancelToken;
 use super::queries::Query;
 use super::statements::ReaderStatements;
 use crate::store::StoreError;
+
+/// What the metrics of a pool are called.
+#[derive(Clone, Copy)]
+pub(super) struct PoolNames {
+    prefix: &'static str,
+    what: &'static str,
+}
+
+pub(super) const READS: PoolNames = PoolNames { prefix: "db", what: "reads by key" };
+pub(super) const SEARCHES: PoolNames = PoolNames { prefix: "db_search", what: "lists and searches" };
 
 pub(super) struct Pool {
     connector: Connector,
@@ -29,6 +39,7 @@ impl Pool {
     pub(super) async fn open(
         connector: &Connector,
         count: usize,
+        of: PoolNames,
         metrics: &Metrics,
     ) -> Result<Self, StoreError> {
         let mut free = Vec::new();
@@ -44,9 +55,15 @@ impl Pool {
         let waits = Counter::default();
         let (shown, counted) = (idle.clone(), waits.clone());
         metrics.register(|registry| {
-            registry.register("db_connections_open", "Reader connections", open);
-            registry.register("db_connections_idle", "Reader connections that are not in use", shown);
-            registry.register("db_waits", "Reads that waited for a reader connection", counted);
+            let PoolNames { prefix, what } = of;
+            registry.register(format!("{prefix}_connections_open"), format!("Connections of {what}"), open);
+            let help = format!("Connections of {what} that are not in use");
+            registry.register(format!("{prefix}_connections_idle"), help, shown);
+            registry.register(
+                format!("{prefix}_waits"),
+                format!("Of {what}, those that waited for a connection"),
+                counted,
+            );
         });
         let permits = Semaphore::new(free.len());
         Ok(Self { connector: connector.clone(), free: Mutex::new(free), permits, idle, waits })

@@ -10,7 +10,7 @@ use kit::store::Migrations;
 pub(super) const MIGRATIONS: Migrations =
     Migrations { service: "listings", first_table: "categories", steps: &STEPS };
 
-const STEPS: [&str; 4] = [
+const STEPS: [&str; 5] = [
     "
     CREATE TABLE categories (
         id BIGINT PRIMARY KEY,
@@ -146,5 +146,8 @@ const STEPS: [&str; 4] = [
     ) WITH (fillfactor = 70);
     INSERT INTO category_counts SELECT category_id, status, visibility, count(*) FROM listings
         WHERE deleted_at IS NULL GROUP BY category_id, status, visibility;
+",
+    "
+    CREATE INDEX listings_by_status ON listings (status, id) WHERE deleted_at IS NULL AND visibility = 'public';
 ",
 ];

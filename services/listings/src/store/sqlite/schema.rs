@@ -10,7 +10,7 @@ use kit::store::Migrations;
 pub(super) const MIGRATIONS: Migrations =
     Migrations { service: "listings", first_table: "categories", steps: &STEPS };
 
-const STEPS: [&str; 4] = [
+const STEPS: [&str; 5] = [
     "
     CREATE TABLE categories (
         id INTEGER PRIMARY KEY,
@@ -149,6 +149,9 @@ const STEPS: [&str; 4] = [
         WHERE deleted_at IS NULL;
     CREATE INDEX listings_of_category ON listings (category_id, status, id, price_hundredths, visibility)
         WHERE deleted_at IS NULL;
+",
+    "
+    CREATE INDEX listings_by_status ON listings (status, id) WHERE deleted_at IS NULL AND visibility = 'public';
 ",
 ];
 
