@@ -19,6 +19,8 @@ pub struct ExpectedObservations {
     pub is_about_requests: bool,
     /// How many it will have; none where virtual users, the target's speed or a data file decide.
     pub expected: Option<u64>,
+    /// How many iterations begin, where a script decides how many observations each makes.
+    pub iterations: Option<u64>,
     /// Whether they may be fewer: as many as virtual users make whose requests take no time.
     pub is_at_most: bool,
     /// The fewest that can meet it, none of them beyond the bound, if each is independent; none for objectives that are
@@ -59,6 +61,12 @@ fn observations(workload: &Workload, objective: &Objective) -> ExpectedObservati
     let is_about_requests = !matches!(objective.measure, Measure::Series { .. });
     let planned =
         is_about_requests.then(|| planned(workload, &objective.measure, &objective.filter)).flatten();
+    // A script usually makes one an iteration, or more.
+    let iterations = match planned {
+        None if is_about_requests => iterations(workload, &objective.filter),
+        _ => None,
+    };
+    let per_s = planned.as_ref().or(iterations.as_ref()).and_then(PlannedObservations::per_s);
     let offered = offered_rate(workload, objective);
     let allowed = allowed_share(objective);
     let is_share = |share: &f64| *share > SHARE_ERROR && *share < 1.0;
@@ -69,7 +77,7 @@ fn observations(workload: &Workload, objective: &Objective) -> ExpectedObservati
         | Measure::Metric(MetricMeasure { statistic: MetricStatistic::NonzeroShare, .. }) => {
             stats::UNKNOWN_DESIGN_EFFECT
         }
-        _ => assumed_effect(planned.as_ref().and_then(PlannedObservations::per_s).unwrap_or(0.0)),
+        _ => assumed_effect(per_s.unwrap_or(0.0)),
     };
     let needed = least.map(|least| (least as f64 * assumed_effect).ceil() as u64);
     let time_needed = needed.zip(planned.as_ref()).and_then(|(needed, planned)| planned.time_of(needed));
@@ -78,6 +86,7 @@ fn observations(workload: &Workload, objective: &Objective) -> ExpectedObservati
         is_about_requests,
         is_at_most: planned.as_ref().is_some_and(|planned| planned.is_at_most),
         expected: planned.map(|planned| planned.count.round() as u64),
+        iterations: iterations.map(|iterations| iterations.count.round() as u64),
         least,
         needed,
         assumed_effect,
@@ -152,6 +161,21 @@ impl PlannedObservations {
 }
 
 fn planned(workload: &Workload, measure: &Measure, filter: &Filter) -> Option<PlannedObservations> {
+    planned_with(workload, filter, |scenario| per_iteration(scenario, measure, filter))
+}
+
+/// The iterations of scripts; none where the target's speed decides, or there is no script.
+fn iterations(workload: &Workload, filter: &Filter) -> Option<PlannedObservations> {
+    let each = |scenario: &Scenario| matches!(scenario.flow, Flow::Script { .. }).then_some(1.0);
+    planned_with(workload, filter, each)
+}
+
+/// What the plan makes if each iteration of a scenario makes so many; none if the number of one is not known.
+fn planned_with(
+    workload: &Workload,
+    filter: &Filter,
+    each: impl Fn(&Scenario) -> Option<f64>,
+) -> Option<PlannedObservations> {
     let (start, end) = match &filter.phase {
         Some(name) => {
             workload.phases.iter().find(|phase| phase.name == *name).map(|phase| (phase.start, phase.end))?
@@ -162,7 +186,7 @@ fn planned(workload: &Workload, measure: &Measure, filter: &Filter) -> Option<Pl
     let is_counted =
         |scenario: &&Scenario| filter.scenario.as_ref().is_none_or(|name| *name == scenario.name);
     for scenario in workload.scenarios.iter().filter(is_counted) {
-        let each = per_iteration(scenario, measure, filter)?;
+        let each = each(scenario)?;
         if each == 0.0 {
             continue;
         }

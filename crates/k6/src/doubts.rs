@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use evidence::metric::MetricKind;
-use workload::model::Executor;
 use workload::nearest::nearest;
+use workload::offer::few_vus;
 
 use crate::LoadedScript;
 use crate::options::thresholds::{Aggregation, Expression, MetricThresholds, Operator, Threshold};
@@ -39,7 +39,8 @@ pub fn doubts(loaded: &LoadedScript, texts: &[String]) -> Vec<String> {
         doubts.extend(highest.map(|why| format!("threshold `{}`: {why}", of.source)));
     }
     doubts.extend(not_computed(&script, &options.trend_statistics()));
-    doubts.extend(loaded.options.offered.iter().filter_map(time_for_iterations));
+    let few_vus = |of: &ScenarioShape| few_vus(&of.name, &of.executor, (of.max_vus, "maxVUs"));
+    doubts.extend(loaded.options.offered.iter().filter_map(few_vus));
     doubts
 }
 
@@ -205,28 +206,6 @@ fn not_computed(script: &ScriptText<'_>, computed: &[TrendStatistic]) -> Vec<Str
         )
     };
     missing.map(sentence).collect()
-}
-
-/// How long iterations may take on average at the highest rate, so that the virtual users suffice (Little's law).
-fn time_for_iterations(scenario: &ScenarioShape) -> Option<String> {
-    let most = match &scenario.executor {
-        Executor::ConstantArrivalRate { rate, .. } => *rate,
-        Executor::RampingArrivalRate { start_rate, stages } => {
-            stages.iter().map(|stage| stage.to).fold(*start_rate, f64::max)
-        }
-        _ => return None,
-    };
-    let seconds = f64::from(scenario.max_vus) / most;
-    (most > 0.0 && seconds < 1.0).then(|| {
-        format!(
-            "`{}`: {} virtual users offer {} iterations a second only while an iteration takes less than {:.0} ms on average; \
-             what is due beyond that is dropped (`maxVUs`)",
-            scenario.name,
-            scenario.max_vus,
-            (most * 100.0).round() / 100.0,
-            seconds * 1e3
-        )
-    })
 }
 
 #[cfg(test)]

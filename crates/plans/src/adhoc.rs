@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use texts::TemplateReader;
 use workload::LoadedPlan;
+use workload::address::Origin;
 use workload::connection::{Connecting, TlsFiles};
 use workload::files::Files;
 use workload::message::Schemas;
@@ -54,6 +55,18 @@ pub fn http(adhoc: &AdhocHttp, sources: Sources<'_>) -> Result<LoadedPlan, Adhoc
         AdhocRequests::One(request) => http::one(adhoc, request, sources),
         AdhocRequests::Listed(list) => list::listed(adhoc, list, sources),
     }
+}
+
+/// The name of an ad-hoc run: the host and the port; none of a URL that is not valid.
+pub fn http_name(url: &str) -> Option<String> {
+    let (HttpOrigin { host, port, .. }, _) = http::split_url(url).ok()?;
+    Some(format!("{host}:{port}"))
+}
+
+/// That of an ad-hoc run of gRPC; none of an address that is not valid.
+pub fn grpc_name(address: &str) -> Option<String> {
+    let Origin { host, port, .. } = grpc::origin(address).ok()?;
+    Some(format!("{host}:{port}"))
 }
 
 /// The targets of a run with one target.

@@ -124,7 +124,7 @@ Exit codes:
 
 /// What is said of them besides, where a load may be offered that is a script's.
 const OF_SCRIPTS: &str = "
-A k6 script has k6's exit codes: 99 where a threshold is crossed (`plimsoll run script.js --help`).";
+A k6 script has k6's exit codes: 99 where a threshold is crossed, 0 if INCONCLUSIVE (`plimsoll run script.js --help`).";
 
 /// The same where a load is offered.
 const OF_INTERRUPTS: &str = "

@@ -7,7 +7,7 @@ use conduct::{plan, standard_output};
 use evidence::{TerminalText, visible};
 use judge::{ExpectedObservations, expected_observations};
 use report::number;
-use workload::offer::{offer, think_paces};
+use workload::offer::{few_vus, offer, think_paces};
 use workload::{Flow, Schedule, Workload};
 
 use crate::arguments::CheckArguments;
@@ -36,6 +36,12 @@ pub(crate) fn check(arguments: &CheckArguments) -> CommandResult<u8> {
         literal_values::warnings(&plan.workload).into_iter().chain(login_rows::warnings(&plan.workload))
     {
         text.line("").line(warning);
+    }
+    for scenario in &plan.workload.scenarios {
+        let few = few_vus(&visible(&scenario.name), &scenario.executor, (scenario.max_vus, "max_vus"));
+        if let Some(few) = few {
+            text.line("").line(format_args!("warning: {few}"));
+        }
     }
     ports::add_ports(&mut text, &plan.workload);
     add_objectives(&mut text, &plan.workload);

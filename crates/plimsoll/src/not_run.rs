@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use ::report::document::Undecided;
+use ::report::document::{Undecided, WHOLE_EXPERIMENT, WHOLE_RUN};
 use ::report::{Document, document};
 use conduct::failure::Failure;
 use conduct::screen::note;
@@ -20,6 +20,8 @@ const UNENDED: &str = "The run has not ended: it is still going on, or it was ki
 pub(crate) struct ClaimedFiles {
     /// What the run would have been called.
     name: String,
+    /// The test case of such a run, in JUnit.
+    case: &'static str,
     /// Each report or card, with the form that says that there was no run.
     reports: Vec<(PathBuf, NotRunForm)>,
     /// The run file that may be replaced.
@@ -76,24 +78,33 @@ impl ClaimedFiles {
             Verb::Script(of) if !of.is_checked => {
                 (stem(&of.script), &of.outputs, of.evidence.as_ref().filter(|_| of.force))
             }
-            Verb::Http(of) => adhoc("http", &of.keep),
-            Verb::Grpc(of) => adhoc("grpc", &of.keep),
+            Verb::Http(of) => {
+                let listed = || of.targets.as_deref().map(|path| path.display().to_string());
+                let name = of.url.as_deref().and_then(plans::adhoc::http_name).or_else(listed);
+                adhoc(name.unwrap_or_else(|| "http".to_owned()), &of.keep)
+            }
+            Verb::Grpc(of) => {
+                let name = plans::adhoc::grpc_name(&of.address);
+                adhoc(name.unwrap_or_else(|| "grpc".to_owned()), &of.keep)
+            }
             Verb::Ab(of) if of.session.judge.is_none() => {
                 let name = of.file.as_deref().map_or_else(|| "ab".to_owned(), stem);
                 let reports = reports(&of.session.outputs.files, None);
-                return Some(ClaimedFiles { name, reports, replaced: None });
+                return Some(ClaimedFiles { name, case: WHOLE_EXPERIMENT, reports, replaced: None });
             }
             _ => return None,
         };
         let reports = reports(&outputs.reports.files, outputs.card.as_deref());
-        Some(ClaimedFiles { name, reports, replaced: replaced.cloned() })
+        Some(ClaimedFiles { name, case: WHOLE_RUN, reports, replaced: replaced.cloned() })
     }
 
     /// Those that a command line names which cannot be understood. Only names that such files usually have: the command line is wrong.
     pub(crate) fn of_words(words: &[OsString]) -> Option<ClaimedFiles> {
         let words: Vec<_> = words.iter().skip(1).filter_map(|word| word.to_str()).collect();
         let verb = words.first().filter(|verb| RUN_VERBS.contains(verb))?;
-        let mut claimed = ClaimedFiles { name: (*verb).to_owned(), reports: Vec::new(), replaced: None };
+        let case = if *verb == "ab" { WHOLE_EXPERIMENT } else { WHOLE_RUN };
+        let mut claimed =
+            ClaimedFiles { name: (*verb).to_owned(), case, reports: Vec::new(), replaced: None };
         for (at, word) in words.iter().enumerate() {
             let Some((option, value)) = option_of(word, words.get(at + 1)) else { continue };
             let path = PathBuf::from(value);
@@ -138,7 +149,7 @@ impl ClaimedFiles {
     }
 
     fn write(&self, why: &str, is_written: impl Fn(&Path) -> bool) {
-        let document = Document::not_run(&self.name, why);
+        let document = Document::not_run(&self.name, self.case, why);
         for (path, form) in self.reports.iter().filter(|(path, _)| is_written(path)) {
             let text = match form {
                 NotRunForm::Html => document::html(&document),
@@ -165,8 +176,8 @@ fn option_of<'a>(word: &'a str, next: Option<&&'a str>) -> Option<(&'a str, &'a 
     option.split_once('=').or_else(of_next)
 }
 
-fn adhoc<'a>(name: &str, keep: &'a KeepArguments) -> (String, &'a OutputArguments, Option<&'a PathBuf>) {
-    (name.to_owned(), &keep.options.outputs, keep.output.as_ref().filter(|_| keep.options.force))
+fn adhoc(name: String, keep: &KeepArguments) -> (String, &OutputArguments, Option<&PathBuf>) {
+    (name, &keep.options.outputs, keep.output.as_ref().filter(|_| keep.options.force))
 }
 
 fn reports(files: &ReportFileArguments, card: Option<&Path>) -> Vec<(PathBuf, NotRunForm)> {

@@ -99,7 +99,11 @@ fn warning(objective: &ExpectedObservations) -> String {
     let count = format!("{most}{}", number::count(expected));
     let longer = match (objective.time_needed, expected) {
         (Some(_), _) if objective.is_at_most => "plan more virtual users, or a longer run".to_owned(),
-        (Some(time), _) => format!("plan {} at this rate, or a higher rate", duration(time)),
+        (Some(time), _) => {
+            // What is hardly enough is left undecided by a few that miss the bound.
+            let times = 2.0 * expected as f64 / objective.needed.unwrap_or(1) as f64;
+            format!("plan {} at this rate, or a higher rate", duration(time.mul_f64(times.max(1.0))))
+        }
         (None, 0) => "none of the plan's steps makes any: check its endpoint, scenario and phase".to_owned(),
         (None, _) => "plan more iterations (`-n` of a command)".to_owned(),
     };

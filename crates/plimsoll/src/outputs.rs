@@ -38,6 +38,16 @@ impl<'a> From<&'a VerdictOutputArguments> for ReportOptions<'a> {
     }
 }
 
+impl ReportOptions<'_> {
+    /// Those of a run that ends with this exit code: what ends with 0 fails no test.
+    pub(crate) fn ending_with(self, exit_code: u8) -> Self {
+        match exit_code {
+            0 => ReportOptions { undecided: Undecided::Skipped, ..self },
+            _ => self,
+        }
+    }
+}
+
 /// Write every report that was asked for, and the one for the terminal unless standard output is taken.
 pub(crate) fn write<'a>(
     reported: &impl Reported,

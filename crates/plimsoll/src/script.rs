@@ -40,7 +40,7 @@ use k6::options::OptionsError;
 use k6::{InitFailure, LifecycleError, LoadedScript, LogSink, Once, ScriptError};
 
 use crate::arguments::{OnInconclusive, ScriptArguments};
-use crate::outputs;
+use crate::outputs::{self, ReportOptions};
 use crate::run::live_page;
 use command_line::{accept, refused};
 use exchanges::{ShownExchanges, exchanges_of};
@@ -210,6 +210,7 @@ impl RunKind for ScriptRun<'_> {
             (is_undecided && asked == Some(OnInconclusive::Fail)).then_some(Verdict::Inconclusive);
         let own = judged.beyond_k6().or(undecided).filter(|_| !arguments.k6_exit_codes);
         let outcome = outcome::of(&sealed, loaded)?;
+        let exit = outcome.exit(&judged.judgement, listener.interrupted(), own);
         if let Some(warning) = outcome.warning().filter(|_| !listener.interrupted()) {
             log.sink()(warning);
         }
@@ -221,7 +222,8 @@ impl RunKind for ScriptRun<'_> {
         if let Some(page) = self.live_page {
             page.finish(&document);
         }
-        outputs::write_files(&summary, &document, &outputs.reports, &outputs::PreopenedReports::default())?;
+        let options = ReportOptions::from(&outputs.reports).ending_with(exit.code);
+        outputs::write_files(&summary, &document, options, &outputs::PreopenedReports::default())?;
         outputs::write_card(&summary, outputs, &outputs::PreopenedReports::default())?;
         if self.arguments.mark_report {
             standard_output::print_document(&format!("{}\n", kubernetes::REPORT_BEGINS))?;
@@ -238,11 +240,11 @@ impl RunKind for ScriptRun<'_> {
         self.torn_down?;
         policy::note_violated(&judged.judgement);
         unsent::note(&self.loaded, self.arguments);
-        let code = outcome.exit_code(&judged.judgement, listener.interrupted(), own);
-        if is_undecided && code == 0 {
+        exit.because.iter().for_each(screen::note);
+        if is_undecided && exit.code == 0 {
             screen::note(outputs::OF_K6);
         }
-        Ok(code)
+        Ok(exit.code)
     }
 }
 

@@ -23,6 +23,11 @@ pub use junit::junit;
 pub use markdown::{MAX_BYTES, markdown};
 pub use terminal::{Detail, Style, terminal};
 
+/// The test case of a run, in JUnit.
+pub const WHOLE_RUN: &str = "(the whole run)";
+/// That of an experiment.
+pub const WHOLE_EXPERIMENT: &str = "(the whole experiment)";
+
 /// A result that has a report in every form.
 pub trait Reported {
     /// Its report, apart from the form.
@@ -138,13 +143,13 @@ impl Document {
         }
     }
 
-    /// The report of a run called `name` that could not be made, for this reason.
-    pub fn not_run(name: &str, why: &str) -> Document {
+    /// The report of a run called `name` that could not be made, for this reason. `case` is the test case of such runs.
+    pub fn not_run(name: &str, case: &'static str, why: &str) -> Document {
         let verdict = VerdictBlock {
             verdict: Some(Verdict::Invalid),
             word: "NOT RUN".to_owned(),
             because: why.to_owned(),
-            case: "run",
+            case,
             ..VerdictBlock::default()
         };
         Document {

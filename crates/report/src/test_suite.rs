@@ -20,8 +20,6 @@ pub(crate) struct TestSuite {
     pub(crate) name: String,
     pub(crate) time: Option<Duration>,
     pub(crate) properties: Vec<(&'static str, String)>,
-    /// What the whole says, where it has no case of its own.
-    pub(crate) output: Option<String>,
     pub(crate) cases: Vec<TestCase>,
 }
 
@@ -95,9 +93,6 @@ impl TestSuite {
         writeln!(xml, "        </properties>")?;
         for case in &self.cases {
             case.write(xml, &self.name)?;
-        }
-        if let Some(output) = &self.output {
-            writeln!(xml, "        <system-out>{}</system-out>", Escaped(output))?;
         }
         writeln!(xml, "    </testsuite>\n</testsuites>")
     }

@@ -47,6 +47,21 @@ pub struct Offer {
     pub totals: Vec<Option<Offered>>,
 }
 
+/// That so few virtual users, the limit called `limit`, offer an open model's highest rate only while iterations are short: by
+/// Little's law below a second on average. None where they suffice for longer ones, or the model is closed.
+pub fn few_vus(scenario: &str, executor: &Executor, (max_vus, limit): (u32, &str)) -> Option<String> {
+    let most = executor.peak_rate();
+    let seconds = f64::from(max_vus) / most;
+    (most > 0.0 && seconds < 1.0).then(|| {
+        format!(
+            "`{scenario}`: {max_vus} virtual users offer {} iterations a second only while an iteration takes less than {:.0} ms \
+             on average; what is due beyond that is dropped (`{limit}`)",
+            (most * 100.0).round() / 100.0,
+            seconds * 1e3
+        )
+    })
+}
+
 /// The load that `workload` offers.
 pub fn offer(workload: &Workload) -> Offer {
     let schedules: Vec<_> = workload.scenarios.iter().map(|s| Schedule::new(&s.executor)).collect();

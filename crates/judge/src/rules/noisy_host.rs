@@ -23,8 +23,8 @@ pub(crate) const RULE: Rule = Rule {
             than 1 % of the processors' time on average, or more than 5 % in any 10 s. Other processes: where a \
             target is observed, processes other than the generator and the observed targets used more than 0.25 \
             cores while a process waited for a processor for more than 5 % of 10 s. All signs together are one \
-            finding. A stall of 1 s or longer without any other sign on an observed machine is that of a generator that \
-            was stopped, and the finding says so. It also reports late drops (L2) of the same phase, and busy loops (L3) where steal or other \
+            finding. A stall of 1 s or longer without any other sign is that of a generator that was stopped, on a machine \
+            that was not observed perhaps of one, and the finding says so. It also reports late drops (L2) of the same phase, and busy loops (L3) where steal or other \
             processes were seen. Two more signs are separate findings: the processors' mean frequency \
             differs by more than 5 % between windows of 10 s, and a process waited for memory for more than 5 % \
             of any 10 s. In one run each is a caution. In a comparison it is a caution if both runs show it, \
@@ -66,10 +66,10 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
 /// Everything that shows that other work took processors, as one finding.
 fn neighbours(facts: &Facts<'_>) -> Option<Finding> {
     let signs = signs(facts);
-    if let ([stall], Some(_)) = (&signs[..], &facts.host)
+    if let [stall] = &signs[..]
         && worst_stall(facts, |_| true).is_some_and(|worst| worst.other.longest_ms >= STOPPED_MS)
     {
-        return Some(stopped(stall));
+        return Some(stopped(stall, facts.host.is_some()));
     }
     if signs.is_empty() {
         return None;
@@ -79,16 +79,25 @@ fn neighbours(facts: &Facts<'_>) -> Option<Finding> {
     Some(caution(format!("Other work took the processor: {}.", what.join("; ")), &figures))
 }
 
-/// That a stall without any other sign is too long for a neighbour's.
-fn stopped(stall: &Sign) -> Finding {
-    let what = format!(
-        "The generator did not run for longer than other work keeps a process waiting: {}. A stopped process (Ctrl-Z, a \
-         debugger), a frozen container or a paused virtual machine looks like this.",
-        stall.what
-    );
+/// That a stall without any other sign is too long for a neighbour's, which an observed machine would have shown.
+fn stopped(stall: &Sign, is_observed: bool) -> Finding {
+    let stalled = &stall.what;
+    let what = if is_observed {
+        format!(
+            "The generator did not run for longer than other work keeps a process waiting: {stalled}. {LOOKS_LIKE}."
+        )
+    } else {
+        format!(
+            "The generator did not run for longer than other work usually keeps a process waiting: {stalled}. {LOOKS_LIKE}; \
+             so does a machine with very much other work, and it was not observed."
+        )
+    };
     let next = "Find out what stopped the generator, and run again.".to_owned();
     Finding { next, ..caution(what, &stall.figures) }
 }
+
+const LOOKS_LIKE: &str =
+    "A stopped process (Ctrl-Z, a debugger), a frozen container or a paused virtual machine looks like this";
 
 /// What shows it in the run.
 fn signs(facts: &Facts<'_>) -> Vec<Sign> {
@@ -333,6 +342,14 @@ mod tests {
         );
         assert!(of(900, 0.0).contains("Other work took the processor"));
         assert!(of(2_000, 0.2).contains("Other work took the processor"), "the hypervisor says who did");
+        let mut unobserved = TestRun::new().offer("steady", "list", Load::ok(100));
+        unobserved.run.record(&Key::of(Metric::LoopStall).instance(Instance::default()), 30, 2_000_000, 1);
+        let unobserved = unobserved.findings(super::check);
+        assert!(
+            unobserved.contains("(longest stall 2 s). A stopped process")
+                && unobserved.contains("was not observed"),
+            "{unobserved}"
+        );
     }
 
     #[test]

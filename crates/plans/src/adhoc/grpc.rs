@@ -93,7 +93,7 @@ pub fn grpc(adhoc: &AdhocGrpc, sources: Sources<'_>) -> Result<LoadedPlan, Adhoc
 }
 
 /// `host:port`, `:port`, or an address with a scheme, that of gRPC too.
-fn origin(address: &str) -> Result<Origin, String> {
+pub(super) fn origin(address: &str) -> Result<Origin, String> {
     match (address.strip_prefix("grpc://"), address.strip_prefix("grpcs://")) {
         (Some(rest), _) => Origin::parse(&with_local_host(rest)),
         (_, Some(rest)) => Origin::parse(&format!("https://{}", with_local_host(rest))),

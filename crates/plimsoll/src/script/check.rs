@@ -7,7 +7,7 @@ use conduct::failure::CommandResult;
 use conduct::standard_output;
 use conduct::workers::NotedFiles;
 use evidence::{TerminalText, visible};
-use judge::expected_observations;
+use judge::{ExpectedObservations, expected_observations};
 use k6::LoadedScript;
 use report::number::count;
 use workload::Workload;
@@ -42,7 +42,7 @@ pub(super) fn check(arguments: &ScriptArguments) -> CommandResult<u8> {
     Ok(0)
 }
 
-/// The thresholds, and how many values each needs.
+/// The thresholds, how many values each needs, and which can hardly have them.
 fn add_thresholds(text: &mut TerminalText, loaded: &LoadedScript, workload: &Workload) {
     if loaded.thresholds.is_empty() {
         text.line("").line("no thresholds: the run will be measured, not judged");
@@ -50,15 +50,45 @@ fn add_thresholds(text: &mut TerminalText, loaded: &LoadedScript, workload: &Wor
     }
     text.line("").line("thresholds, with the values that a PASS needs if none is beyond its bound:");
     let objectives = expected_observations(workload);
-    let needed = |name: String| objectives.iter().find(|objective| objective.name == name)?.needed;
+    let of_name = |name: String| objectives.iter().find(|objective| objective.name == name);
     let width = loaded.thresholds.iter().map(|of| visible(&of.source).chars().count()).max().unwrap_or(0);
     for of in &loaded.thresholds {
         let name = visible(&of.source);
         for threshold in &of.thresholds {
-            let needed = needed(format!("{} {}", of.source, threshold.source));
-            let needed = needed.map_or(String::new(), |needed| format!(", needs at least {}", count(needed)));
+            let objective = of_name(format!("{} {}", of.source, threshold.source));
+            let needed = objective.map_or(String::new(), observations);
             let aborts = if threshold.abort_on_fail { ", ends the run if it fails" } else { "" };
             text.line(format_args!("  {name:<width$}  {}{needed}{aborts}", visible(&threshold.source)));
         }
     }
+    for warning in objectives.iter().filter_map(few_iterations) {
+        text.line("").line(warning);
+    }
+}
+
+/// `, needs at least 295; 300 iterations begin`.
+fn observations(objective: &ExpectedObservations) -> String {
+    let needed =
+        objective.needed.map_or(String::new(), |needed| format!(", needs at least {}", count(needed)));
+    match objective.iterations {
+        Some(iterations @ 1..) if !needed.is_empty() => {
+            format!("{needed}; {} iterations begin", count(iterations))
+        }
+        _ => needed,
+    }
+}
+
+/// That a threshold needs more values than iterations begin.
+fn few_iterations(objective: &ExpectedObservations) -> Option<String> {
+    let (needed, iterations) = (objective.needed?, objective.iterations?);
+    (0 < iterations && iterations < needed).then(|| {
+        let each = needed.div_ceil(iterations);
+        format!(
+            "warning: `{}` cannot pass unless an iteration makes {each} values or more: {} iterations begin, and a pass needs at least {} values, even if none misses its \
+             bound; plan a longer run or more iterations",
+            visible(&objective.name),
+            count(iterations),
+            count(needed)
+        )
+    })
 }

@@ -37,6 +37,19 @@ pub(super) struct ScriptOutcome {
     was_stopped: bool,
 }
 
+/// How the process ends.
+pub(super) struct Exit {
+    pub(super) code: u8,
+    /// What is said of it, where the report does not say it.
+    pub(super) because: Option<String>,
+}
+
+impl From<u8> for Exit {
+    fn from(code: u8) -> Exit {
+        Exit { code, because: None }
+    }
+}
+
 /// What a run came to.
 pub(super) fn of(sealed: &SealedRun, loaded: &LoadedScript) -> CommandResult<ScriptOutcome> {
     let run = Stored::open(sealed.path()).map_err(Failure::usage)?;
@@ -158,43 +171,40 @@ impl ScriptOutcome {
     }
 
     /// k6's exit code; where that is 0, that of `own`, if it is not to be k6's in any case.
-    pub(super) fn exit_code(&self, judgement: &Judgement, was_interrupted: bool, own: Option<Verdict>) -> u8 {
+    pub(super) fn exit(&self, judgement: &Judgement, was_interrupted: bool, own: Option<Verdict>) -> Exit {
         if let Some(why) = &self.aborted {
-            screen::note(why);
-            return ABORTED;
+            return Exit { code: ABORTED, because: Some(why.clone()) };
         }
         // What a worker that vanished did not send says nothing of the target.
         if judgement.findings.iter().any(|finding| finding.rule == RuleId::W1)
             && own == Some(Verdict::Invalid)
         {
-            return ::judge::exit_code(Verdict::Invalid);
+            return Exit::from(::judge::exit_code(Verdict::Invalid));
         }
         if self.was_stopped {
-            return CROSSED;
+            return Exit::from(CROSSED);
         }
         // The thresholds of a run that a signal cut short are shown, and decide nothing, as in k6.
         if was_interrupted {
-            return SIGNALLED;
+            return Exit::from(SIGNALLED);
         }
         if self.is_marked_failed {
-            return MARKED_FAILED;
+            return Exit::from(MARKED_FAILED);
         }
         if !self.results.crossed.is_empty() {
-            screen::note(format_args!(
-                "thresholds on metrics '{}' have been crossed",
-                self.results.crossed.join(", ")
-            ));
-            return CROSSED;
+            let crossed = self.results.crossed.join(", ");
+            let because = format!("thresholds on metrics '{crossed}' have been crossed");
+            return Exit { code: CROSSED, because: Some(because) };
         }
         if !policy::violated(judgement).is_empty() {
-            return CROSSED;
+            return Exit::from(CROSSED);
         }
-        let Some(own) = own else { return 0 };
+        let Some(own) = own else { return Exit::from(0) };
         let code = ::judge::exit_code(own);
-        screen::note(format_args!(
+        let because = format!(
             "exit code {code} (k6 would have exited with 0, because no threshold was crossed; so does --k6-exit-codes): {}",
             judgement.because
-        ));
-        code
+        );
+        Exit { code, because: Some(because) }
     }
 }

@@ -84,31 +84,42 @@ cpu = "mean(cpu, target = web) < 0.5"
 "#,
     );
     insta::assert_snapshot!(printed, @r"
-          times       975, needs at least 177: 13 s at this rate
-          service     300, needs at least 897: 3 min at this rate
-          whole       100, needs at least 177: 18 s at this rate
-          errors      1,200, needs at least 2,990: 2 min 30 s at this rate
-          no_errors   1,200, none of which may be beyond its bound
-          good        1,200
-          good_lists  900
-          too_good    1,200
-          rate        300
-          checks      1,300, needs at least 2,990: 2 min 41 s at this rate
-          mean        975
-          cpu         not about requests
+      times       975, needs at least 177: 13 s at this rate
+      service     300, needs at least 897: 3 min at this rate
+      whole       100, needs at least 177: 18 s at this rate
+      errors      1,200, needs at least 2,990: 2 min 30 s at this rate
+      no_errors   1,200, none of which may be beyond its bound
+      good        1,200
+      good_lists  900
+      too_good    1,200
+      rate        300
+      checks      1,300, needs at least 2,990: 2 min 41 s at this rate
+      mean        975
+      cpu         not about requests
 
-        warning: `service` cannot pass: it gets 300 requests, and a pass needs at least 897, even if none misses its bound; plan 3 min at this rate, or a higher rate
+    warning: `service` cannot pass: it gets 300 requests, and a pass needs at least 897, even if none misses its bound; plan 3 min at this rate, or a higher rate
 
-        warning: `whole` cannot pass: it gets 100 requests, and a pass needs at least 177, even if none misses its bound; plan 18 s at this rate, or a higher rate
+    warning: `whole` cannot pass: it gets 100 requests, and a pass needs at least 177, even if none misses its bound; plan 20 s at this rate, or a higher rate
 
-        warning: `errors` cannot pass: it gets 1,200 requests, and a pass needs at least 2,990, even if none misses its bound; plan 2 min 30 s at this rate, or a higher rate
+    warning: `errors` cannot pass: it gets 1,200 requests, and a pass needs at least 2,990, even if none misses its bound; plan 2 min 30 s at this rate, or a higher rate
 
-        warning: `checks` cannot pass: it gets 1,300 requests, and a pass needs at least 2,990, even if none misses its bound; plan 2 min 41 s at this rate, or a higher rate
+    warning: `checks` cannot pass: it gets 1,300 requests, and a pass needs at least 2,990, even if none misses its bound; plan 2 min 41 s at this rate, or a higher rate
 
-        warning: `too_good` cannot be met: it asks for more completions a second than the 20.00/s that the plan offers
+    warning: `too_good` cannot be met: it asks for more completions a second than the 20.00/s that the plan offers
 
-        warning: `rate` cannot be met: it asks for more completions a second than the 5.000/s that the plan offers
-        ");
+    warning: `rate` cannot be met: it asks for more completions a second than the 5.000/s that the plan offers
+    ");
+}
+
+#[test]
+fn a_vu_limit_that_only_short_iterations_keep_is_warned_of() {
+    let plan = PLAN.replacen("executor = ", "max_vus = 4\nexecutor = ", 1);
+    let warning = "warning: `shop`: 4 virtual users offer 20 iterations a second only while an iteration takes less than 200 ms on \
+                   average; what is due beyond that is dropped (`max_vus`)";
+    let check = ["check", "plan.toml"];
+    TestFolder::new(&plan).plimsoll(&check).exits_with(0).stdout_contains(&[warning]);
+    let enough = TestFolder::new(&plan.replace("max_vus = 4", "max_vus = 20"));
+    assert!(!enough.plimsoll(&check).exits_with(0).stdout.contains("max_vus"));
 }
 
 #[test]
@@ -140,7 +151,7 @@ export const options = {
     browse: { executor: 'constant-arrival-rate', rate: 40, duration: '15s', preAllocatedVUs: 4, maxVUs: 4 },
   },
   thresholds: {
-    'http_req_duration{group:getData}': ['p(95)<150'],
+    'http_req_duration{group:getData}': ['p(95)<150', 'p(99)<300'],
     'http_req_failed{scenario:brows}': ['rate<0.2'],
     checks: [{ threshold: 'rate<=1', abortOnFail: true }],
   },
@@ -164,8 +175,11 @@ fn a_script_is_checked_without_calling_it() {
     assert!(offer.contains("* browse: 40.00 iterations/s for 15s (maxVUs: 4, gracefulStop: 30s)"), "{offer}");
     insta::assert_snapshot!(rest, @r"
       checks                            rate<=1, ends the run if it fails
-      http_req_duration{group:getData}  p(95)<150, needs at least 177
+      http_req_duration{group:getData}  p(95)<150, needs at least 236; 600 iterations begin
+      http_req_duration{group:getData}  p(99)<300, needs at least 1,196; 600 iterations begin
       http_req_failed{scenario:brows}   rate<0.2, needs at least 140
+
+    warning: `http_req_duration{group:getData} p(99)<300` cannot pass unless an iteration makes 2 values or more: 600 iterations begin, and a pass needs at least 1,196 values, even if none misses its bound; plan a longer run or more iterations
 
     warning: threshold `checks`: `rate<=1` always holds: a rate is a share from 0 to 1
 

@@ -54,9 +54,15 @@ fn an_undecided_script_ends_as_in_k6_unless_it_is_to_fail() {
         export default function () { http.get(`${__ENV.BASE}/`); }";
     let (folder, target) = folder(script, Behaviour::ok());
     let note = ["the exit code is 0, as k6's would be (--inconclusive=fail makes it 4)"];
-    run(&folder, &target, &[]).exits_with(0).stderr_contains(&note);
-    folder.plimsoll(&["report", "run.plimsoll"]).exits_with(0).stderr_contains(&note);
-    folder.plimsoll(&["report", "run.plimsoll", "--inconclusive=fail"]).exits_with(4);
+    run(&folder, &target, &["--junit", "run.xml"]).exits_with(0).stderr_contains(&note);
+    let again = ["report", "run.plimsoll", "--junit", "report.xml"];
+    folder.plimsoll(&again).exits_with(0).stderr_contains(&note);
+    for file in ["run.xml", "report.xml"] {
+        let junit = folder.read(file);
+        assert!(junit.contains("<skipped") && junit.contains("errors=\"0\""), "{file}: {junit}");
+    }
+    folder.plimsoll(&[&again[..], &["--inconclusive=fail"]].concat()).exits_with(4);
+    assert!(folder.read("report.xml").contains("<error"));
     let failing = ["--inconclusive=fail", "--evidence", "again.plimsoll"];
     run(&folder, &target, &failing).exits_with(4).stdout_contains(&["✓ 'p(99)<60000'", "INCONCLUSIVE"]);
     run(&folder, &target, &[&failing[..], &["--k6-exit-codes", "--force"]].concat()).exits_with(0);

@@ -50,6 +50,27 @@ fn the_evidence_of_an_earlier_run_is_set_aside_where_setup_throws() {
     assert_eq!(folder.files(".plimsoll"), [""; 0]);
 }
 
+/// CI systems follow a test by its suite and its name.
+#[test]
+fn junit_calls_a_run_that_was_not_made_as_it_calls_one_that_was() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let folder = TestFolder::new("");
+    let url = format!("http://{}/", target.addr());
+    let line = ["http", &url, "-n", "4", "-q", "--objective", "p50 < 20s", "--junit", "j.xml"];
+    let suite_and_case = |code: i32| {
+        folder.plimsoll(&line).exits_with(code);
+        let junit = folder.read("j.xml");
+        let whole = junit.lines().find(|line| line.contains("(the whole run)")).map(str::trim);
+        let suite = junit.split_once("<testsuite name=").and_then(|(_, rest)| rest.split_once(' '));
+        (suite.unwrap().0.to_owned(), whole.unwrap().trim_end_matches("/>").to_owned())
+    };
+    let made = suite_and_case(4);
+    assert_eq!(made.0, format!("\"{}\"", target.addr()));
+    drop(target);
+    assert_eq!(suite_and_case(2), made);
+    assert!(folder.read("j.xml").contains("NOT RUN"));
+}
+
 #[test]
 fn a_command_line_that_cannot_be_used_is_an_error_in_the_reports_that_it_names() {
     let (folder, _target) = passed();

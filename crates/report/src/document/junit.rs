@@ -1,7 +1,7 @@
 //! A document as JUnit XML: one case for the whole, and one for each part that has a verdict.
 //!
 //! FAIL is a `failure`; INCONCLUSIVE and INVALID are an `error`: the test has no result. Both fail a CI job, unless what is
-//! undecided is to be `skipped`. The whole has a case of its own where no part says the same: it can be invalid without any.
+//! undecided is to be `skipped`. The whole always has a case, so that each run has the same ones; where a part says the same, it passes.
 
 use evidence::{Verdict, visible};
 
@@ -22,24 +22,23 @@ pub fn junit(document: &Document, undecided: Undecided) -> String {
             _ => None,
         });
     let lines: Vec<String> = findings.flatten().flat_map(lines).collect();
-    let whole = TestCase {
-        name: (*case).to_owned(),
-        mishap: Mishap::of(verdict.unwrap_or(Verdict::Measured), undecided, word, (&message, &lines)),
-        output: Some(visible(&message).into_owned()),
-    };
     let parts: Vec<TestCase> = document.cases.iter().map(|case| of(case, undecided)).collect();
-    let is_said = parts.iter().any(|part| whole.mishap.is_some() && part.kind() == whole.kind());
-    let unsaid = lines.iter().filter(|line| !parts.iter().any(|part| part.says(line))).cloned();
-    let output = is_said.then(|| whole.output.clone().into_iter().chain(unsaid));
+    let mishap = Mishap::of(verdict.unwrap_or(Verdict::Measured), undecided, word, (&message, &lines));
+    let mut whole =
+        TestCase { name: (*case).to_owned(), mishap, output: Some(visible(&message).into_owned()) };
+    if whole.mishap.is_some() && parts.iter().any(|part| part.kind() == whole.kind()) {
+        let unsaid = lines.iter().filter(|line| !parts.iter().any(|part| part.says(line))).cloned();
+        let said = std::iter::once(format!("{word}: {message}")).chain(unsaid);
+        let output: Vec<_> = said.map(|line| visible(&line).into_owned()).collect();
+        whole = TestCase { mishap: None, output: Some(output.join("\n")), ..whole };
+    }
     let mut properties = vec![("verdict", word.clone())];
     properties.extend(document.properties.iter().map(|(name, of)| (*name, visible(of).into_owned())));
     let suite = TestSuite {
         name: visible(&document.name).into_owned(),
         time: document.length,
         properties,
-        output: output
-            .map(|lines| lines.map(|line| visible(&line).into_owned()).collect::<Vec<_>>().join("\n")),
-        cases: Some(whole).filter(|_| !is_said).into_iter().chain(parts).collect(),
+        cases: std::iter::once(whole).chain(parts).collect(),
     };
     suite.xml()
 }

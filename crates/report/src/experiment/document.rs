@@ -6,7 +6,7 @@ use super::{ExperimentSummary, PairOfRuns, costs, dots, format};
 use crate::charts::Chart;
 use crate::document::{
     Block, Case, Cell, ChartBlock, Document, Mark, Paragraph, ParagraphKind, Row, Section, Table,
-    VerdictBlock,
+    VerdictBlock, WHOLE_EXPERIMENT,
 };
 use crate::number;
 
@@ -23,7 +23,7 @@ pub(super) fn of(experiment: &ExperimentSummary) -> Document {
             answer: None,
             because: judgement.because.clone(),
             assumes: None,
-            case: "(the whole experiment)",
+            case: WHOLE_EXPERIMENT,
         },
         facts: vec![Paragraph::labelled("A", a), Paragraph::labelled("B", b), basis],
         sections: vec![

@@ -6,7 +6,7 @@ use evidence::{Finding, RuleId, Severity};
 
 use super::exchanges::cut;
 use crate::document::{
-    Block, FactLayout, Facts, Forms, Paragraph, ParagraphKind, Section, Tile, VerdictBlock,
+    Block, FactLayout, Facts, Forms, Paragraph, ParagraphKind, Section, Tile, VerdictBlock, WHOLE_RUN,
 };
 use crate::number;
 use crate::summary::{Header, Headline, RunEndState, Summary, quantile_text};
@@ -77,7 +77,7 @@ pub(super) fn verdict(summary: &Summary) -> VerdictBlock {
         _ => (Some(judgement.verdict), judgement.verdict.to_string(), judgement.because.clone()),
     };
     let assumes = judgement.assumes.clone().filter(|_| verdict.is_some());
-    VerdictBlock { verdict, word, answer: None, because, assumes, case: "(the whole run)" }
+    VerdictBlock { verdict, word, answer: None, because, assumes, case: WHOLE_RUN }
 }
 
 /// How far a run is that is under way, of its planned length.

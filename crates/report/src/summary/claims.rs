@@ -1,7 +1,7 @@
 //! Claims with what is needed to format their figures: the quantity, and how it is compared with the bound.
 
 use evidence::{Claim, ClaimShare, Effect, Histogram, Reason, RuleId, Verdict};
-use figures::{Figures, TimeGroup};
+use figures::{Figures, Row, TimeGroup};
 use workload::{Comparison, Flow, Measure, Objective, Statistic, Workload};
 
 use super::ms;
@@ -64,45 +64,35 @@ struct Counted<'a> {
 
 /// What makes the value of a claim another than that of the same name in tables: failures and dropped arrivals.
 fn counted(claim: &Claim, objective: &Objective, of: &Counted<'_>) -> Option<String> {
-    let is_time = matches!(
-        objective.measure,
-        Measure::ResponseTime(Statistic::Quantile(_)) | Measure::ServiceTime(Statistic::Quantile(_))
-    );
     match (&objective.measure, claim.observed.value) {
-        (_, None) if is_time => {
-            let dropped = of.dropped(objective);
-            (dropped > 0 && dropped == of.infinitely_slow(objective))
-                .then(|| format!("{} as infinitely slow", dropped_count(dropped)))
-        }
         (
             Measure::ResponseTime(Statistic::Quantile(q)) | Measure::ServiceTime(Statistic::Quantile(q)),
-            Some(value),
+            value,
         ) => {
+            let who = of.infinitely_slow(objective)?;
             let mut times = Histogram::new();
             of.time_groups(objective).iter().for_each(|group| times.merge(group.times));
-            let of_successes = ms(times.quantile(*q).finite_us()?);
-            let slow = of.infinitely_slow(objective);
-            (slow > 0 && value > of_successes * DIFFERENT).then(|| {
-                let (was, count) = if slow == 1 { ("was", "counts") } else { ("were", "count") };
-                format!(
-                    "of successes alone {}: {} that failed or {was} dropped {count} as infinitely slow",
-                    number::time_with(of_successes, 3),
-                    number::count(slow),
-                )
+            let Some(of_successes) = times.quantile(*q).finite_us().map(ms) else {
+                return Some(format!("{who} as infinitely slow"));
+            };
+            value.is_none_or(|value| value > of_successes * DIFFERENT).then(|| {
+                format!("of successes alone {}: {who} as infinitely slow", number::time_with(of_successes, 3))
             })
         }
         (Measure::ErrorRate, Some(_)) => {
             let dropped = of.dropped(objective);
-            (dropped > 0).then(|| format!("{} as failed", dropped_count(dropped)))
+            (dropped > 0).then(|| format!("{} as failed", counts(dropped, AT_THE_LIMIT)))
         }
         _ => None,
     }
 }
 
+const AT_THE_LIMIT: &str = "dropped at the VU limit";
+
 /// `344 dropped at the VU limit count`
-fn dropped_count(dropped: u64) -> String {
-    let count = if dropped == 1 { "counts" } else { "count" };
-    format!("{} dropped at the VU limit {count}", number::count(dropped))
+fn counts(number: u64, what: &str) -> String {
+    let count = if number == 1 { "counts" } else { "count" };
+    format!("{} {what} {count}", number::count(number))
 }
 
 impl Counted<'_> {
@@ -110,8 +100,24 @@ impl Counted<'_> {
         self.figures.time_groups(&objective.measure, &objective.filter)
     }
 
-    fn infinitely_slow(&self, objective: &Objective) -> u64 {
-        self.time_groups(objective).iter().map(|group| group.infinitely_slow).sum()
+    /// Which requests have no time, and that they count; none where all have one.
+    fn infinitely_slow(&self, objective: &Objective) -> Option<String> {
+        let all: u64 = self.time_groups(objective).iter().map(|group| group.infinitely_slow).sum();
+        let of_generator: u64 = self.rows(objective).map(|row| row.dropped_generator_late).sum();
+        let at_the_limit: u64 = self.rows(objective).map(|row| row.dropped_vu_limit).sum();
+        let what = match all {
+            0 => return None,
+            all if all == at_the_limit => AT_THE_LIMIT,
+            all if all == of_generator => "that the generator dropped",
+            _ if of_generator + at_the_limit == 0 => "that failed",
+            1 => "that failed or was dropped",
+            _ => "that failed or were dropped",
+        };
+        Some(counts(all, what))
+    }
+
+    fn rows(&self, objective: &Objective) -> impl Iterator<Item = &Row> {
+        self.figures.endpoints().filter(|row| row.key.matches(&objective.filter))
     }
 
     /// Requests of a plan that were not sent because the VU limit was reached. How many a script would have sent is not known.
@@ -120,8 +126,7 @@ impl Counted<'_> {
             let scenario = self.workload.scenarios.iter().find(|scenario| scenario.name == name);
             scenario.is_some_and(|scenario| matches!(scenario.flow, Flow::Script { .. }))
         };
-        let rows = self.figures.endpoints().filter(|row| row.key.matches(&objective.filter));
-        rows.filter(|row| !is_script(&row.key.scenario)).map(|row| row.dropped_vu_limit).sum()
+        self.rows(objective).filter(|row| !is_script(&row.key.scenario)).map(|row| row.dropped_vu_limit).sum()
     }
 }
 

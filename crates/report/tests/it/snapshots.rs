@@ -241,13 +241,18 @@ fn markdown_has_verdict_claims_findings_and_endpoints() {
 fn junit_has_a_failure_for_a_violated_claim_and_an_error_for_an_undecided_one() {
     insta::assert_snapshot!(forms::junit(&demo()), @r#"
     <?xml version="1.0" encoding="UTF-8"?>
-    <testsuites name="plimsoll" tests="5" skipped="0" failures="1" errors="1" time="105.000">
-        <testsuite name="demo" tests="5" skipped="0" errors="1" failures="1" time="105.000">
+    <testsuites name="plimsoll" tests="6" skipped="0" failures="1" errors="1" time="105.000">
+        <testsuite name="demo" tests="6" skipped="0" errors="1" failures="1" time="105.000">
             <properties>
                 <property name="verdict" value="FAIL"/>
                 <property name="workload_digest" value="9f2c6e0b7a4d4b6f8f0f3d0c1a7e5b92c4d8e6f1a2b3c4d5e6f708192a3b4c5d"/>
                 <property name="started_at" value="2026-11-21T10:40:19Z"/>
             </properties>
+            <testcase name="(the whole run)" classname="demo">
+                <system-out>FAIL: 1 of 5 objectives was violated: the error rate of few_errors was 0.187 %, the limit is below 0.1 %.
+    O1 objective-missed (fail): 0.187 % of 78,431 arrivals failed or were dropped; the limit is below 0.1 %.
+    L4 closed-loop-or-capped (caution): For 1.9 s all 200 virtual users were in use and 30 arrivals were dropped.</system-out>
+            </testcase>
             <testcase name="list_fast" classname="demo">
                 <system-out>PASS: p95(list challenges, phase = gameplay) &lt; 50ms: 6.32 ms, limit &lt; 50 ms: OK, interval 6.21 ms to 6.44 ms, each end at 95 %, n = 15,750</system-out>
             </testcase>
@@ -263,9 +268,6 @@ fn junit_has_a_failure_for_a_violated_claim_and_an_error_for_an_undecided_one() 
             <testcase name="cpu" classname="demo">
                 <system-out>PASS: mean(cpu, target = challenge) &lt; 0.85: 0.621 cores, limit &lt; 0.85 cores: OK, n = 15,750</system-out>
             </testcase>
-            <system-out>1 of 5 objectives was violated: the error rate of few_errors was 0.187 %, the limit is below 0.1 %.
-    O1 objective-missed (fail): 0.187 % of 78,431 arrivals failed or were dropped; the limit is below 0.1 %.
-    L4 closed-loop-or-capped (caution): For 1.9 s all 200 virtual users were in use and 30 arrivals were dropped.</system-out>
         </testsuite>
     </testsuites>
     "#);
