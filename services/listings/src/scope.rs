@@ -28,6 +28,12 @@ pub enum CacheScope {
 }
 
 impl CacheScope {
+    /// Whether its answers have counts whose changes do not invalidate it.
+    #[must_use]
+    pub fn has_counts(&self) -> bool {
+        matches!(self, Self::Listing(_))
+    }
+
     /// The kind, for metrics.
     #[must_use]
     pub fn kind(&self) -> ScopeKind {

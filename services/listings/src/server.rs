@@ -84,8 +84,12 @@ pub struct Running {
 pub async fn open(settings: &Settings, metrics: &Metrics) -> Result<(Arc<Store>, Cache), StoreOpenError> {
     let cache = match (&settings.store, settings.cache_bytes, &settings.redis) {
         (_, 0, _) | (StoreOptions::Postgres(_), _, None) => Cache::Off,
-        (StoreOptions::Sqlite(_), bytes, _) => Cache::Local(Arc::new(LocalCache::new(bytes))),
-        (StoreOptions::Postgres(_), _, Some(link)) => Cache::Shared(Arc::new(SharedCache::new(link.clone()))),
+        (StoreOptions::Sqlite(_), bytes, _) => {
+            Cache::Local(Arc::new(LocalCache::new(bytes, settings.counts_for)))
+        }
+        (StoreOptions::Postgres(_), _, Some(link)) => {
+            Cache::Shared(Arc::new(SharedCache::new(link.clone(), settings.counts_for)))
+        }
     };
     if let Some(link) = &settings.redis {
         link.warm_up().await;

@@ -66,6 +66,8 @@ pub struct Settings {
     pub redis: Option<RedisLink>,
     /// Bytes of answers cached in the process; 0 turns caching off.
     pub cache_bytes: usize,
+    /// How long cached answers may have older counts of views.
+    pub counts_for: Duration,
     /// Rate limits.
     pub limits: LimitSettings,
     /// Calls worked on at once.
@@ -112,6 +114,7 @@ impl Settings {
             },
             redis: redis(env)?,
             cache_bytes: usize::try_from(env.within("CACHE_MB", 128, 0..=65_536)?).unwrap_or(0) << 20,
+            counts_for: Duration::from_secs(env.within("VIEWS_SHOW_WITHIN_S", 30, 1..=300)?),
             limits: LimitSettings::read(env)?,
             in_flight: count(env, "MAX_IN_FLIGHT", 1_024, 100_000)?,
             wait_target: Duration::from_millis(env.within("WAIT_TARGET_MS", 10, 0..=10_000)?),

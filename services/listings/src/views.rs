@@ -1,5 +1,6 @@
 //! Views of products, counted in memory and written together. A call is answered before its view is written. Views are
-//! written twice a second and once more when the service ends, so they show within a second.
+//! written twice a second and once more when the service ends. They are counted apart from the rows of products and
+//! invalidate nothing, so they show when a cached answer has reached the age that the settings allow.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +13,7 @@ use crate::write::{ViewCount, Write};
 
 /// The interval between two writes.
 const WRITE_INTERVAL: Duration = Duration::from_millis(500);
-/// Products with unwritten views at most; each write locks their rows.
+/// Products with unwritten views at most.
 const MAX_PRODUCTS: usize = 100_000;
 const MAX_PRODUCTS_PER_WRITE: usize = 1_000;
 /// How long the last writes are tried when the service ends.

@@ -8,7 +8,7 @@ mod listings;
 mod loaded_rows;
 mod stock;
 
-pub use changes::{Changes, SearchEntryChange};
+pub use changes::{Changes, Counted, SearchEntryChange};
 pub use loaded_rows::{FavoriteKey, KeyedOrderLine, LoadedRows, NewIds, OrderLine, RequiredRows};
 
 use std::collections::BTreeMap;

@@ -34,7 +34,7 @@ use crate::scope::CacheScope;
 pub const GENERATION_TTL: Duration = Duration::from_millis(500);
 /// Allows for different clock rates of two machines.
 const CLOCK_RATE_MARGIN: Duration = Duration::from_millis(20);
-const ANSWER_TTL_MS: &[u8] = b"300000";
+const ANSWER_TTL: Duration = Duration::from_secs(300);
 /// Longer than any commit can take.
 const CLOSED_TTL_MS: &[u8] = b"120000";
 
@@ -69,6 +69,8 @@ impl ClosedScopes {
 #[derive(Debug)]
 pub struct SharedCache {
     link: RedisLink,
+    /// How long answers with counts may be used.
+    counts_for: Duration,
     generation: Mutex<Option<ObservedGeneration>>,
     /// The random prefix of this process's tokens.
     token_prefix: String,
@@ -76,10 +78,11 @@ pub struct SharedCache {
 }
 
 impl SharedCache {
+    /// A cache whose answers with counts may be used for this long.
     #[must_use]
-    pub fn new(link: RedisLink) -> Self {
+    pub fn new(link: RedisLink, counts_for: Duration) -> Self {
         let token_prefix = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
-        Self { link, generation: Mutex::new(None), token_prefix, token_count: AtomicU64::new(0) }
+        Self { link, counts_for, generation: Mutex::new(None), token_prefix, token_count: AtomicU64::new(0) }
     }
 
     /// Uses this generation until it expires.
@@ -109,7 +112,11 @@ impl SharedCache {
         };
         let token = self.new_token("");
         let keys = |run_id: &str| scopes.iter().map(|scope| redis_key(run_id, &scope.to_string())).collect();
-        let arguments = [key.as_bytes(), token.as_bytes(), ANSWER_TTL_MS];
+        // The scopes of one look-up are of one kind.
+        let counted = scopes.iter().any(CacheScope::has_counts);
+        let age = if counted { self.counts_for.min(ANSWER_TTL) } else { ANSWER_TTL };
+        let age_ms = age.as_millis().to_string();
+        let arguments = [key.as_bytes(), token.as_bytes(), age_ms.as_bytes()];
         let found: Result<Vec<Option<Vec<u8>>>, _> = self.link.run(LOOK_UP, keys, &arguments).await;
         let Ok(found) = found else { return vec![Err(None); scopes.len()] };
         let outcome = |pair: &[Option<Vec<u8>>]| {

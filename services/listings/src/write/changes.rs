@@ -21,6 +21,13 @@ pub struct SearchEntryChange {
     pub price: i64,
 }
 
+/// What was counted of a listing.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Counted {
+    pub views: i64,
+    pub favorites: i64,
+}
+
 /// All that a group of writes changes. Every list is in ascending order of its key, so that two writers that change the
 /// same rows cannot deadlock.
 #[derive(Debug, Default)]
@@ -33,6 +40,8 @@ pub struct Changes {
     pub stats: BTreeMap<i64, StorefrontStats>,
     /// Differences to the numbers of listings by category, status and visibility.
     pub counts: BTreeMap<(i64, Status, Visibility), i64>,
+    /// Differences to the counters of listings, which are apart from their rows.
+    pub counters: BTreeMap<i64, Counted>,
     /// New favourites.
     pub added_favorites: Vec<FavoriteKey>,
     /// Removed favourites.
@@ -59,12 +68,20 @@ impl Changes {
         }
         changes.stats.retain(|_, difference| !difference.is_zero());
         changes.counts.retain(|_, difference| *difference != 0);
+        for (id, views) in loaded.views {
+            changes.counters.entry(id).or_default().views += views;
+        }
         for (key, presence) in loaded.favorites {
-            let list =
-                if presence.now { &mut changes.added_favorites } else { &mut changes.removed_favorites };
-            if presence.before != presence.now && !changes.cleared_favorites.contains(&key.listing_id) {
-                list.push(key);
+            if presence.before == presence.now || changes.cleared_favorites.contains(&key.listing_id) {
+                continue;
             }
+            let (list, difference) = match presence.now {
+                true => (&mut changes.added_favorites, 1),
+                false => (&mut changes.removed_favorites, -1),
+            };
+            list.push(key);
+            changes.counters.entry(key.listing_id).or_default().favorites += difference;
+            changes.invalidated.insert(CacheScope::Listing(key.listing_id));
         }
         let line = |(order_id, listing_id): (String, i64)| {
             let line = *loaded.orders.get(&order_id)?.get(&listing_id)?;
@@ -79,6 +96,7 @@ impl Changes {
     pub fn is_empty(&self) -> bool {
         self.inserted.is_empty()
             && self.updated.is_empty()
+            && self.counters.is_empty()
             && self.movements.is_empty()
             && self.orders.is_empty()
     }

@@ -8,32 +8,22 @@ pub(super) fn add(loaded: &mut LoadedRows, key: FavoriteKey) -> Result<WriteOutc
     if !listing.is_visible_to(key.user_id) {
         return Err(WriteRefusal::NotFound("listing", key.listing_id));
     }
-    let favorites = listing.favorites.saturating_add(1);
-    let presence = loaded.favorites.entry(key).or_default();
-    if !presence.now {
-        presence.now = true;
-        loaded.listing("listing", key.listing_id)?.favorites = favorites;
-    }
+    loaded.favorites.entry(key).or_default().now = true;
     Ok(WriteOutcome::Done)
 }
 
 /// Removing a favourite that does not exist changes nothing; a deleted listing has no favourites.
 pub(super) fn remove(loaded: &mut LoadedRows, key: FavoriteKey) -> WriteOutcome {
-    if let Some(presence) = loaded.favorites.get_mut(&key)
-        && std::mem::take(&mut presence.now)
-        && let Ok(listing) = loaded.listing("listing", key.listing_id)
-    {
-        listing.favorites = (listing.favorites - 1).max(0);
+    if let Some(presence) = loaded.favorites.get_mut(&key) {
+        presence.now = false;
     }
     WriteOutcome::Done
 }
 
-/// Views of a product that was deleted meanwhile are ignored.
+/// Neither reads nor locks the products, so that views do not delay what changes these.
 pub(super) fn view(loaded: &mut LoadedRows, views: &[ViewCount]) -> WriteOutcome {
     for view in views {
-        if let Ok(listing) = loaded.listing("product", view.product_id) {
-            listing.views = listing.views.saturating_add(view.count);
-        }
+        *loaded.views.entry(view.product_id).or_default() += i64::from(view.count);
     }
     WriteOutcome::Done
 }

@@ -108,6 +108,5 @@ pub(super) fn delete(
     }
     listing.deleted_at = Some(now);
     listing.updated_at = now;
-    listing.favorites = 0;
     Ok(WriteOutcome::Done)
 }

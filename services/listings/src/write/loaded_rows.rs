@@ -56,7 +56,7 @@ impl RequiredRows {
                 self.listings.extend(order.items.iter().map(|item| item.product_id));
                 self.orders.extend(order.order_id.clone());
             }
-            Write::View(views) => self.listings.extend(views.iter().map(|view| view.product_id)),
+            Write::View(_) => {}
         }
     }
 }
@@ -96,14 +96,14 @@ pub(super) struct Presence {
 }
 
 /// The ids that a store has reserved for new rows.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct NewIds {
     pub listings: VecDeque<i64>,
     pub images: VecDeque<i64>,
 }
 
 /// The rows that writes are decided on, and what the writes have changed so far.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct LoadedRows {
     pub(super) listings: BTreeMap<i64, RowVersions>,
     pub(super) favorites: BTreeMap<FavoriteKey, Presence>,
@@ -112,6 +112,8 @@ pub struct LoadedRows {
     pub(super) storefronts: HashMap<i64, i64>,
     pub(super) new_storefronts: BTreeMap<i64, i64>,
     pub(super) movements: Vec<MovementRecord>,
+    /// New views by listing.
+    pub(super) views: BTreeMap<i64, i64>,
     pub(super) new_ids: NewIds,
 }
 

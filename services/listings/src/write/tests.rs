@@ -163,11 +163,37 @@ fn a_favourite_counts_once_and_is_deleted_with_the_listing() {
     for _ in 0..2 {
         add.apply(&mut loaded, NOW).unwrap();
     }
-    assert_eq!(loaded.listings[&1].now.favorites, 1);
+    assert_eq!(Changes::new(loaded.clone()).counters, [(1, Counted { views: 0, favorites: 1 })].into());
     Write::Delete(1, Deleter::Owner(7)).apply(&mut loaded, NOW).unwrap();
     assert_eq!(add.apply(&mut loaded, NOW), Err(WriteRefusal::NotFound("listing", 1)));
     let changes = Changes::new(loaded);
     assert_eq!((changes.added_favorites, changes.cleared_favorites), (vec![], vec![1]));
+    assert!(changes.counters.is_empty());
+}
+
+/// Also when its counter says that there is none, as that of an imported listing may.
+#[test]
+fn a_favourite_that_exists_is_removed_whatever_its_counter_says() {
+    let key = FavoriteKey { user_id: 5, listing_id: 1 };
+    let mut loaded = loaded(vec![example(1)]);
+    loaded.add_favorite(key);
+    Write::RemoveFavorite(key).apply(&mut loaded, NOW).unwrap();
+    let changes = Changes::new(loaded);
+    assert!(!changes.is_empty());
+    assert_eq!(changes.removed_favorites, [key]);
+    assert_eq!(changes.counters[&1].favorites, -1);
+}
+
+#[test]
+fn views_lock_and_rewrite_no_listing_and_invalidate_nothing() {
+    let views = Write::View(vec![ViewCount { product_id: 1, count: 3 }]);
+    assert_eq!(RequiredRows::collect([&views]), RequiredRows::default());
+    let mut loaded = loaded(vec![]);
+    views.apply(&mut loaded, NOW).unwrap();
+    views.apply(&mut loaded, NOW).unwrap();
+    let changes = Changes::new(loaded);
+    assert!(changes.updated.is_empty() && changes.invalidated.is_empty() && !changes.is_empty());
+    assert_eq!(changes.counters, [(1, Counted { views: 6, favorites: 0 })].into());
 }
 
 #[test]

@@ -210,5 +210,5 @@ async fn a_sigterm_finishes_requests_over_http_and_keeps_their_views() {
     }
     assert!(ended.await.unwrap().success());
     assert_eq!(store.count("SELECT count(*) FROM listings"), 2);
-    assert_eq!(store.count("SELECT view_count FROM listings WHERE id = 1"), 1);
+    assert_eq!(store.count("SELECT views FROM listing_counters WHERE listing_id = 1"), 1);
 }

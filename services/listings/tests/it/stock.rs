@@ -145,7 +145,7 @@ async fn view(client: &mut Client, product_id: i64) -> Result<(), tonic::Status>
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn views_show_within_seconds_and_none_is_lost_at_shutdown() {
-    let server = Server::start().await;
+    let server = Server::start_with(&[("VIEWS_SHOW_WITHIN_S", "1")]).await;
     let mut client = server.client().await;
     let id = client.create(a_product()).await.id;
     for _ in 0..50 {
@@ -161,5 +161,5 @@ async fn views_show_within_seconds_and_none_is_lost_at_shutdown() {
     views.join_all().await;
     drop(client);
     let store = server.stop().await;
-    assert_eq!(store.count(&format!("SELECT view_count FROM listings WHERE id = {id}")), 550);
+    assert_eq!(store.count(&format!("SELECT views FROM listing_counters WHERE listing_id = {id}")), 550);
 }

@@ -26,6 +26,7 @@ pub(super) async fn save(
         rows.insert_images(),
         rows.insert_storefronts(),
         rows.update(),
+        rows.update_counters(),
         rows.delete_words(),
         rows.insert_words(),
         rows.add_favorites(),
@@ -131,8 +132,6 @@ impl ChangedRows<'_> {
             &column(rows, |l| l.price.hundredths()),
             &column(rows, |l| l.status.as_str()),
             &column(rows, |l| l.quantity),
-            &column(rows, |l| l.views),
-            &column(rows, |l| l.favorites),
             &column(rows, |l| l.sold),
             &column(rows, |l| Stamp(l.updated_at)),
             &stamps(rows, |l| l.published_at),
@@ -141,6 +140,13 @@ impl ChangedRows<'_> {
             &column(rows, Listing::tags_json),
         ];
         self.execute(&self.statements.update, rows.len(), columns).await
+    }
+
+    async fn update_counters(&self) -> Result<(), Error> {
+        let rows: Vec<_> = self.changes.counters.iter().collect();
+        let ids = column(&rows, |row| *row.0);
+        let (views, favorites) = (column(&rows, |row| row.1.views), column(&rows, |row| row.1.favorites));
+        self.execute(&self.statements.update_counters, rows.len(), &[&ids, &views, &favorites]).await
     }
 
     async fn delete_words(&self) -> Result<(), Error> {

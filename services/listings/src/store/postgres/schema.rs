@@ -4,13 +4,14 @@ use kit::store::Migrations;
 
 /// Each entry migrates the schema from its index to the next version. Entries are never changed, only added.
 ///
-/// The tables are those of the embedded store. `price` contains the exact amount for people who read the database.
+/// The tables are those of the embedded store. `listing_counters` has what was counted since `listings` had its last own
+/// counts, to which it is added: a count rewrites no row of `listings`, and programs that count there do no harm. `price` contains the exact amount for people who read the database.
 /// `commit_markers` has one row for each writer: the last group that it committed. `cache_generation` has one row: the
 /// generation of cached answers in Redis that may be used.
 pub(super) const MIGRATIONS: Migrations =
     Migrations { service: "listings", first_table: "categories", steps: &STEPS };
 
-const STEPS: [&str; 5] = [
+const STEPS: [&str; 6] = [
     "
     CREATE TABLE categories (
         id BIGINT PRIMARY KEY,
@@ -149,5 +150,12 @@ const STEPS: [&str; 5] = [
 ",
     "
     CREATE INDEX listings_by_status ON listings (status, id) WHERE deleted_at IS NULL AND visibility = 'public';
+",
+    "
+    CREATE TABLE listing_counters (
+        listing_id BIGINT PRIMARY KEY,
+        views BIGINT NOT NULL,
+        favorites BIGINT NOT NULL
+    ) WITH (fillfactor = 70);
 ",
 ];

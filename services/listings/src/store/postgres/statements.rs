@@ -9,18 +9,19 @@ use tokio_postgres::{Client, Error, Statement};
 macro_rules! listing_columns {
     () => {
         "id, uuid::text, user_id, storefront_id, title, description, price_hundredths, currency, category_id, status,
-         visibility, quantity, sku, view_count, favorites_count, sold_count, created_at, updated_at, published_at,
-         translations, original_language, tags"
+         visibility, quantity, sku, least(view_count + coalesce(views, 0), 2147483647)::int,
+         greatest(favorites_count + coalesce(favorites, 0), 0)::int, sold_count, created_at, updated_at, published_at,
+         translations, original_language, tags FROM listings LEFT JOIN listing_counters ON listing_id = id"
     };
 }
 
 pub(super) const LISTINGS: &str =
-    concat!("SELECT ", listing_columns!(), " FROM listings WHERE id = ANY($1) AND deleted_at IS NULL");
+    concat!("SELECT ", listing_columns!(), " WHERE id = ANY($1) AND deleted_at IS NULL");
 /// Locks in the order of ids, so that two writers cannot deadlock.
 pub(super) const LOCK: &str = concat!(
     "SELECT ",
     listing_columns!(),
-    " FROM listings WHERE id = ANY($1) AND deleted_at IS NULL ORDER BY id FOR NO KEY UPDATE"
+    " WHERE id = ANY($1) AND deleted_at IS NULL ORDER BY id FOR NO KEY UPDATE OF listings"
 );
 pub(super) const IMAGES: &str = "
     SELECT listing_id, id, url, display_order, is_primary FROM listing_images WHERE listing_id = ANY($1)
@@ -85,14 +86,19 @@ const INSERT_STOREFRONTS: &str =
     "INSERT INTO storefronts (storefront_id, user_id) SELECT * FROM unnest($1::bigint[], $2::bigint[])";
 const UPDATE: &str = "
     UPDATE listings AS row SET title = new.title, description = new.description, price_hundredths = new.price,
-        status = new.status, quantity = new.quantity, view_count = new.views, favorites_count = new.favorites,
-        sold_count = new.sold, updated_at = new.updated_at, published_at = new.published_at,
+        status = new.status, quantity = new.quantity, sold_count = new.sold, updated_at = new.updated_at, published_at = new.published_at,
         deleted_at = new.deleted_at, visibility = new.visibility, tags = new.tags
-    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::int[], $7::int[], $8::int[],
-        $9::int[], $10::timestamptz[], $11::timestamptz[], $12::timestamptz[], $13::text[], $14::text[])
-        AS new (id, title, description, price, status, quantity, views, favorites, sold, updated_at, published_at,
-        deleted_at, visibility, tags)
+    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::int[], $7::int[],
+        $8::timestamptz[], $9::timestamptz[], $10::timestamptz[], $11::text[], $12::text[])
+        AS new (id, title, description, price, status, quantity, sold, updated_at, published_at, deleted_at, visibility,
+        tags)
     WHERE row.id = new.id";
+/// In the order of the keys, so that two writers cannot deadlock.
+const UPDATE_COUNTERS: &str = "
+    INSERT INTO listing_counters AS kept (listing_id, views, favorites)
+    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS new (listing_id, views, favorites) ORDER BY listing_id
+    ON CONFLICT (listing_id) DO UPDATE SET views = kept.views + excluded.views,
+        favorites = kept.favorites + excluded.favorites";
 const DELETE_WORDS: &str = "
     DELETE FROM listing_words WHERE (word, listing_id) IN (SELECT * FROM unnest($1::text[], $2::bigint[]))";
 const INSERT_WORDS: &str = "
@@ -183,6 +189,7 @@ prepared! {
         insert_images = INSERT_IMAGES,
         insert_storefronts = INSERT_STOREFRONTS,
         update = UPDATE,
+        update_counters = UPDATE_COUNTERS,
         delete_words = DELETE_WORDS,
         insert_words = INSERT_WORDS,
         add_favorites = ADD_FAVORITES,

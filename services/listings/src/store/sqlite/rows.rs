@@ -17,8 +17,9 @@ use crate::store::faults::{is_unindexed, stats_over_all_listings, unindexed};
 use crate::write::{FavoriteKey, KeyedOrderLine, OrderLine, StockLevels};
 
 const COLUMNS: &str = "id, uuid, user_id, storefront_id, title, description, price_hundredths, currency, category_id, \
-     status, visibility, quantity, sku, view_count, favorites_count, sold_count, created_at, updated_at, published_at, \
-     translations, original_language, tags";
+     status, visibility, quantity, sku, min(view_count + coalesce(views, 0), 2147483647), \
+     max(favorites_count + coalesce(favorites, 0), 0), sold_count, created_at, updated_at, published_at, translations, \
+     original_language, tags FROM listings LEFT JOIN listing_counters ON listing_id = id";
 
 /// The listings with these ids that are not deleted, in no order: two queries for any number of ids.
 pub(super) fn listings(connection: &Connection, ids: &[i64]) -> Result<Vec<Listing>> {
@@ -27,7 +28,7 @@ pub(super) fn listings(connection: &Connection, ids: &[i64]) -> Result<Vec<Listi
         [id] => ("= ?1", SqlValue::Int(*id)),
         ids => ("IN (SELECT value FROM json_each(?1))", SqlValue::Text(json(ids))),
     };
-    let text = format!("SELECT {COLUMNS} FROM listings WHERE id {condition} AND deleted_at IS NULL");
+    let text = format!("SELECT {COLUMNS} WHERE id {condition} AND deleted_at IS NULL");
     let mut found: Vec<Listing> =
         connection.prepare_cached(&text)?.query_map([&ids], listing)?.collect::<Result<_>>()?;
     let text = format!(

@@ -11,6 +11,7 @@ pub(super) fn save(connection: &Connection, changes: &Changes, now: UtcMs) -> Re
     changes.inserted.iter().try_for_each(|listing| insert(connection, listing))?;
     storefronts(connection, changes)?;
     changes.updated.iter().try_for_each(|listing| update(connection, listing))?;
+    counters(connection, changes)?;
     words(connection, changes)?;
     favorites(connection, changes, now)?;
     movements(connection, changes, now)?;
@@ -72,8 +73,8 @@ fn storefronts(connection: &Connection, changes: &Changes) -> Result<()> {
 fn update(connection: &Connection, listing: &Listing) -> Result<()> {
     let text =
         "UPDATE listings SET title = ?2, description = ?3, price_hundredths = ?4, status = ?5, quantity = ?6,
-                view_count = ?7, favorites_count = ?8, sold_count = ?9, updated_at = ?10, published_at = ?11,
-                deleted_at = ?12, visibility = ?13, tags = ?14 WHERE id = ?1";
+                sold_count = ?7, updated_at = ?8, published_at = ?9, deleted_at = ?10, visibility = ?11, tags = ?12
+                WHERE id = ?1";
     connection.prepare_cached(text)?.execute(params![
         listing.id,
         listing.title,
@@ -81,8 +82,6 @@ fn update(connection: &Connection, listing: &Listing) -> Result<()> {
         listing.price.hundredths(),
         listing.status.as_str(),
         listing.quantity,
-        listing.views,
-        listing.favorites,
         listing.sold,
         listing.updated_at.0,
         listing.published_at.map(|at| at.0),
@@ -90,6 +89,15 @@ fn update(connection: &Connection, listing: &Listing) -> Result<()> {
         listing.visibility.as_str(),
         listing.tags_json(),
     ])?;
+    Ok(())
+}
+
+fn counters(connection: &Connection, changes: &Changes) -> Result<()> {
+    let text = "INSERT INTO listing_counters VALUES (?1, ?2, ?3) ON CONFLICT (listing_id) DO UPDATE SET
+                views = views + excluded.views, favorites = favorites + excluded.favorites";
+    for (id, counted) in &changes.counters {
+        connection.prepare_cached(text)?.execute([*id, counted.views, counted.favorites])?;
+    }
     Ok(())
 }
 

@@ -10,7 +10,7 @@ use kit::store::Migrations;
 pub(super) const MIGRATIONS: Migrations =
     Migrations { service: "listings", first_table: "categories", steps: &STEPS };
 
-const STEPS: [&str; 5] = [
+const STEPS: [&str; 6] = [
     "
     CREATE TABLE categories (
         id INTEGER PRIMARY KEY,
@@ -152,6 +152,13 @@ const STEPS: [&str; 5] = [
 ",
     "
     CREATE INDEX listings_by_status ON listings (status, id) WHERE deleted_at IS NULL AND visibility = 'public';
+",
+    "
+    CREATE TABLE listing_counters (
+        listing_id INTEGER PRIMARY KEY,
+        views INTEGER NOT NULL,
+        favorites INTEGER NOT NULL
+    ) STRICT;
 ",
 ];
 

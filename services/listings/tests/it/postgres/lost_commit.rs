@@ -176,7 +176,7 @@ async fn views_count_once_when_their_commit_is_not_answered_or_never_arrives() {
         until("the commit was broken", async || proxy.has_broken()).await;
         drop(client);
         let store = server.stop().await;
-        assert_eq!(store.count("SELECT view_count FROM listings"), 3, "{broken:?}");
+        assert_eq!(store.count("SELECT views FROM listing_counters"), 3, "{broken:?}");
     }
 }
 

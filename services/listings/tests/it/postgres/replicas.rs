@@ -51,7 +51,7 @@ pub(crate) fn url(redis: &Redis) -> String {
 async fn four_replicas_that_start_at_once_migrate_once() {
     let store = TestDatabase::postgres();
     let replicas = replicas(&store, 4, &[]).await;
-    assert_eq!(store.count("SELECT count(*) FROM schema_steps"), 5);
+    assert_eq!(store.count("SELECT count(*) FROM schema_steps"), 6);
     let mut clients = clients(&replicas).await;
     let id = clients[0].create(a_product()).await.id;
     assert_eq!(clients[3].product(id).await.unwrap().stock_quantity, 10);
