@@ -9,5 +9,5 @@ mod types;
 
 pub use connect::{ConnectError, Connected, Connector, Link, Prepared, Session, connect_with_retry, within};
 pub use options::ServerOptions;
-pub use schema::migrate;
+pub use schema::{migrate, migrate_for};
 pub use types::Stamp;

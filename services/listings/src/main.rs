@@ -23,6 +23,8 @@ enum Command {
     Serve,
     /// Ask the process that runs with the same environment whether it is ready: exit code 0, or 1 with the reason.
     Health,
+    /// Bring the schema of the configured store to this version, while other processes serve; `serve` does it, too.
+    Migrate,
     /// Fill the configured store with listings, the same every time; no other process may use it meanwhile.
     Seed(SizeArguments),
     /// Print a sample of the seeded listings with a skewed popularity (Zipf), as CSV.
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Serve => serve(&env),
         Command::Health => process::health(operators_address(&env)),
+        Command::Migrate => migrate(&env),
         Command::Seed(size) => seed(&env, size.seed_size()),
         Command::Popularity { size, rows } => process::print(&seed::popularity(size.seed_size(), rows)),
     };
@@ -76,6 +79,17 @@ fn serve(env: &Env) -> Result<(), Failure> {
         tracing::warn!("RATE_LIMIT_ENABLED is false: calls are not limited");
     }
     runtime(env)?.block_on(process::serve(server::start(&settings)))
+}
+
+fn migrate(env: &Env) -> Result<(), Failure> {
+    kit::logs::start(env)?;
+    let settings = Settings::read(env)?;
+    let settings = Settings { store: settings.store.with_one_writer(), redis: None, ..settings };
+    runtime(env)?.block_on(async {
+        let (store, _no_cache) = server::open(&settings, &Metrics::new("listings")).await?;
+        store.close().await;
+        process::print("the schema is that of this version\n")
+    })
 }
 
 fn seed(env: &Env, size: SeedSize) -> Result<(), Failure> {

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use kit::group_commit::{GroupCommit, GroupMetrics, GroupOptions, GroupQueue};
 use kit::metrics::Metrics;
-use kit::postgres::{ConnectError, Connector, ServerOptions, connect_with_retry, migrate};
+use kit::postgres::{ConnectError, Connector, ServerOptions, connect_with_retry, migrate_for};
 use tokio::task::JoinSet;
 
 use super::queued_write::QueuedWrite;
@@ -79,7 +79,7 @@ impl Postgres {
     ) -> Result<Self, StoreOpenError> {
         let connector = Connector::new(&options.server)?;
         let first = connect_with_retry(&connector).await?;
-        migrate(&first, &options.server, &schema::MIGRATIONS).await?;
+        migrate_for(&first, &options.server, &schema::MIGRATIONS, schema::OLDEST).await?;
         let replaced = categories::require(&first.client, required).await;
         if replaced.map_err(|error| options.server.refused(&error))?? && matches!(cache, Cache::Shared(_)) {
             wait_for_generation_expiry().await;

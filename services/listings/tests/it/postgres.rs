@@ -5,6 +5,7 @@ mod disconnects;
 mod injected_faults;
 mod late;
 mod lost_commit;
+mod migrations;
 mod outages;
 mod pooler;
 mod replicas;

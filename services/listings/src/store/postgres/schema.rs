@@ -11,6 +11,9 @@ use kit::store::Migrations;
 pub(super) const MIGRATIONS: Migrations =
     Migrations { service: "listings", first_table: "categories", steps: &STEPS };
 
+/// Programs that know the first four steps work on the newest schema.
+pub(super) const OLDEST: usize = 4;
+
 const STEPS: [&str; 6] = [
     "
     CREATE TABLE categories (
@@ -149,7 +152,8 @@ const STEPS: [&str; 6] = [
         WHERE deleted_at IS NULL GROUP BY category_id, status, visibility;
 ",
     "
-    CREATE INDEX listings_by_status ON listings (status, id) WHERE deleted_at IS NULL AND visibility = 'public';
+    CREATE INDEX CONCURRENTLY IF NOT EXISTS listings_by_status ON listings (status, id)
+        WHERE deleted_at IS NULL AND visibility = 'public'
 ",
     "
     CREATE TABLE listing_counters (

@@ -5,7 +5,7 @@ use tokio_postgres::{Client, Config, NoTls};
 
 use testkit::data::TestDatabase;
 
-/// An exclusive lock on a table, until it is released.
+/// A lock on a table, until it is released.
 pub(crate) struct TableLock {
     client: Client,
     driver: JoinHandle<()>,
@@ -13,6 +13,10 @@ pub(crate) struct TableLock {
 
 impl TableLock {
     pub(crate) async fn acquire(store: &TestDatabase, table: &str) -> Self {
+        Self::acquire_in(store, table, "ACCESS EXCLUSIVE").await
+    }
+
+    pub(crate) async fn acquire_in(store: &TestDatabase, table: &str, mode: &str) -> Self {
         let env = store.env();
         let variable = |name: &str| &*env.iter().find(|(key, _)| *key == name).unwrap().1;
         let mut config = Config::new();
@@ -20,7 +24,7 @@ impl TableLock {
         config.user(variable("DB_USER")).dbname(variable("DB_NAME"));
         let (client, connection) = config.connect(NoTls).await.unwrap();
         let driver = tokio::spawn(async move { connection.await.unwrap() });
-        client.batch_execute(&format!("BEGIN; LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")).await.unwrap();
+        client.batch_execute(&format!("BEGIN; LOCK TABLE {table} IN {mode} MODE")).await.unwrap();
         Self { client, driver }
     }
 
