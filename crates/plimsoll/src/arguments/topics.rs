@@ -25,12 +25,13 @@ const CALLED: [(&str, &[&str]); 6] = [
     ("objectives", &["thresholds", "threshold", "slo", "slos", "objective"]),
     ("terms", &["glossary", "vocabulary"]),
     ("plan", &["plans", "toml"]),
-    ("ci", &["exit-codes", "codes", "verdicts"]),
+    ("ci", &["exit-codes", "codes", "verdicts", "junit"]),
     ("workers", &["distributed", "scale-out", "--worker"]),
 ];
 
 /// What else one may call a key of a plan.
-const KEYS: [(&str, &[&str]); 2] = [
+const KEYS: [(&str, &[&str]); 3] = [
+    ("phases", &["warm-up", "warmup"]),
     ("expect", &["checks", "assertions", "assert", "expectations"]),
     ("data", &["csv", "feeder", "datasets"]),
 ];
@@ -183,6 +184,7 @@ mod tests {
             ("extract", "", "## Steps"),
             ("plan", "", "# Plan files"),
             ("exit", "codes", "## Exit codes"),
+            ("warm-up", "", "## Phases"),
             ("k6", "exit codes", "## Exit codes"),
             ("assertions", "", "## Steps"),
         ] {
@@ -226,6 +228,7 @@ mod tests {
             let wrong = help(name, section).expect_err("there is no such section").to_string();
             assert!(wrong.contains(said), "{name}: {wrong}");
         }
+        assert!(help("junit", "").expect("a topic").starts_with("# In CI\n"));
         // A key of several tables: all of them.
         let rate = help("plan", "rate").expect("a key");
         assert!(rate.contains("## Scenarios\n") && !rate.contains("## Targets\n"), "{rate}");

@@ -86,8 +86,8 @@ impl Stage {
             Stage::Open { decided_in_s: Some(seconds), left_s } => {
                 format!("needs {}, {} left", about(seconds), number::duration(left_s.max(0.0).round() as u64))
             }
-            Stage::ValueOnly { holds: true } => "holds so far".to_owned(),
-            Stage::ValueOnly { holds: false } => "does not hold so far".to_owned(),
+            Stage::ValueOnly { holds: true } => "holds, judged at the end".to_owned(),
+            Stage::ValueOnly { holds: false } => "misses, judged at the end".to_owned(),
             Stage::AtTheEnd => "judged at the end".to_owned(),
         }
     }

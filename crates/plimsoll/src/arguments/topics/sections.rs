@@ -36,23 +36,25 @@ pub(super) fn titled<'a>(page: &'a str, title: &str) -> Option<&'a str> {
     Some(of(page, &headings, found))
 }
 
-/// The sections with a table in which a row is about this key.
+/// The sections with a table in which a row is about this key, without the sections below them.
 pub(super) fn of_key(page: &str, key: &str) -> Option<String> {
     let headings = headings(page);
     let rows = page.match_indices(&format!("\n| `{key}`")).map(|(row, _)| row).collect::<Vec<_>>();
     let mut found: Vec<_> =
         rows.iter().filter_map(|row| headings.iter().rposition(|heading| heading.at <= *row)).collect();
     found.dedup();
-    let sections: Vec<_> = found.iter().map(|index| of(page, &headings, &headings[*index])).collect();
+    let end = |index: usize| headings.get(index + 1).map_or(page.len(), |next| next.at);
+    let sections: Vec<_> = found.iter().map(|index| &page[headings[*index].at..end(*index)]).collect();
     (!sections.is_empty()).then(|| sections.concat())
 }
 
 /// The titles of the sections whose text has this word.
 pub(super) fn with_word<'a>(page: &'a str, word: &str) -> Vec<&'a str> {
     let headings = headings(page);
+    let of_word = |c: char| c.is_alphanumeric() || c == '_' || (c == '-' && word.contains('-'));
     let has_word = |heading: &&Heading<'a>| {
         let text = of(page, &headings, heading).to_lowercase();
-        text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|part| part == word.to_lowercase())
+        text.split(|c| !of_word(c)).any(|part| part == word.to_lowercase())
     };
     headings
         .iter()
