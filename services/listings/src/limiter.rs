@@ -21,7 +21,7 @@ use prometheus_client::metrics::gauge::Gauge;
 
 use crate::caller::Caller;
 use crate::methods::{Method, RateLimitKey};
-use crate::redis_link::{COUNT_CALL, RedisLink, RedisUnreachable};
+use crate::redis_link::{COUNT_CALL, RedisLink, RedisUnreachable, TAG};
 use local::LocalCounts;
 
 /// The rate limiter's decision on a call.
@@ -187,7 +187,7 @@ async fn count_in_redis(
     caller_key: &str,
     max: u32,
 ) -> Result<Result<(), Duration>, RedisUnreachable> {
-    let key = |run_id: &str| vec![format!("rate_limit:{run_id}:{method}:{caller_key}")];
+    let key = |run_id: &str| vec![format!("{TAG}:rate_limit:{run_id}:{method}:{caller_key}")];
     let arguments = [max.to_string(), window::STEP_MS.to_string(), window::STEPS.to_string()];
     let arguments: Vec<&[u8]> = arguments.iter().map(String::as_bytes).collect();
     let wait_ms: u64 = link.run(COUNT_CALL, key, &arguments).await?;

@@ -6,8 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, Cmd, FromRedisValue, RedisError, cmd};
+use redis::{AsyncConnectionConfig, Client, Cmd, ConnectionAddr, FromRedisValue, RedisError, cmd};
 
+/// The beginning of every key. In a Redis Cluster its hash tag puts all keys on one node, to which the link connects.
+pub(crate) const TAG: &str = "{listings}";
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(300);
 /// Redis answers from memory; a slower answer counts as none.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(150);
@@ -166,6 +168,12 @@ impl RedisLink {
             .set_connection_timeout(Some(CONNECT_TIMEOUT))
             .set_response_timeout(Some(ANSWER_TIMEOUT));
         let mut connection = self.client.get_multiplexed_async_connection_with_config(&config).await?;
+        if let Err(error) = cmd("EXISTS").arg(TAG).query_async::<i64>(&mut connection).await {
+            let moved_to = error.redirect_node().and_then(|(address, _slot)| address.rsplit_once(':'));
+            let (host, port) = moved_to.ok_or_else(|| error.clone())?;
+            let node = self.at(host, port.parse().map_err(|_| error.clone())?)?;
+            connection = node.get_multiplexed_async_connection_with_config(&config).await?;
+        }
         let info: String = cmd("INFO").arg("server").query_async(&mut connection).await?;
         let run_id = info.lines().find_map(|line| line.strip_prefix("run_id:")).unwrap_or("unknown");
         let mut digests = Vec::new();
@@ -173,6 +181,21 @@ impl RedisLink {
             digests.push(cmd("SCRIPT").arg("LOAD").arg(*script).query_async(&mut connection).await?);
         }
         Ok(NewConnection { connection, run_id: run_id.into(), digests: digests.into() })
+    }
+
+    /// A client of another node of the same cluster.
+    fn at(&self, host: &str, port: u16) -> Result<Client, RedisError> {
+        let info = self.client.get_connection_info().clone();
+        let address = match info.addr() {
+            ConnectionAddr::TcpTls { insecure, tls_params, .. } => ConnectionAddr::TcpTls {
+                host: host.to_owned(),
+                port,
+                insecure: *insecure,
+                tls_params: tls_params.clone(),
+            },
+            _ => ConnectionAddr::Tcp(host.to_owned(), port),
+        };
+        Client::open(info.set_addr(address))
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, LinkState> {
@@ -206,9 +229,11 @@ const LOOK_UP_TEXT: &str = "
         found[2 * index] = answer
     end
     return found";
-/// Adds an answer to a key that still has this token. Arguments: the field, the token, the answer.
+/// Adds an answer to a key that still has this token, in the place of another where there are many. Arguments: the field, the token, the answer.
 const ADD_TEXT: &str = "
-    if redis.call('HGET', KEYS[1], 't') == ARGV[2] and redis.call('HLEN', KEYS[1]) < 66 then
+    if redis.call('HGET', KEYS[1], 't') == ARGV[2] then
+        local other = redis.call('HLEN', KEYS[1]) > 64 and redis.call('HRANDFIELD', KEYS[1])
+        if other and other ~= 't' then redis.call('HDEL', KEYS[1], other) end
         redis.call('HSET', KEYS[1], 'f' .. ARGV[1], ARGV[3])
     end
     return 1";

@@ -26,8 +26,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use redis::FromRedisValue;
+
 use super::{CachedValue, ObservedGeneration};
-use crate::redis_link::{ADD, CLOSE, LOOK_UP, OPEN, RedisLink};
+use crate::redis_link::{ADD, CLOSE, LOOK_UP, OPEN, RedisLink, RedisUnreachable, ScriptId, TAG};
 use crate::scope::CacheScope;
 
 /// How long a generation may be used. The maintenance task of the store reads it five times as often.
@@ -37,6 +39,9 @@ const CLOCK_RATE_MARGIN: Duration = Duration::from_millis(20);
 const ANSWER_TTL: Duration = Duration::from_secs(300);
 /// Longer than any commit can take.
 const CLOSED_TTL_MS: &[u8] = b"120000";
+
+/// Keys of one call of a script at most: Redis answers nobody else while it runs.
+const MAX_KEYS: usize = 128;
 
 /// The token with which an answer may be added, and the generation used before the database was queried.
 #[derive(Debug, Clone)]
@@ -111,13 +116,13 @@ impl SharedCache {
             return vec![Err(None); scopes.len()];
         };
         let token = self.new_token("");
-        let keys = |run_id: &str| scopes.iter().map(|scope| redis_key(run_id, &scope.to_string())).collect();
+        let names: Vec<String> = scopes.iter().map(CacheScope::to_string).collect();
         // The scopes of one look-up are of one kind.
         let counted = scopes.iter().any(CacheScope::has_counts);
         let age = if counted { self.counts_for.min(ANSWER_TTL) } else { ANSWER_TTL };
         let age_ms = age.as_millis().to_string();
         let arguments = [key.as_bytes(), token.as_bytes(), age_ms.as_bytes()];
-        let found: Result<Vec<Option<Vec<u8>>>, _> = self.link.run(LOOK_UP, keys, &arguments).await;
+        let found: Result<Vec<Vec<Option<Vec<u8>>>>, _> = self.run_on(LOOK_UP, &names, &arguments).await;
         let Ok(found) = found else { return vec![Err(None); scopes.len()] };
         let outcome = |pair: &[Option<Vec<u8>>]| {
             let answer = pair.get(1).and_then(Option::as_deref);
@@ -127,7 +132,7 @@ impl SharedCache {
                 Some(SharedFillToken { text, generation })
             })
         };
-        let mut outcomes: Vec<_> = found.chunks(2).map(outcome).collect();
+        let mut outcomes: Vec<_> = found.concat().chunks(2).map(outcome).collect();
         outcomes.resize_with(scopes.len(), || Err(None));
         outcomes
     }
@@ -151,16 +156,30 @@ impl SharedCache {
     pub(crate) async fn close(&self, scopes: &BTreeSet<CacheScope>) -> ClosedScopes {
         let scopes: Vec<String> = scopes.iter().map(CacheScope::to_string).collect();
         let closing_token = self.new_token("!");
-        let keys = |run_id: &str| scopes.iter().map(|scope| redis_key(run_id, scope)).collect();
-        let closed = self.link.run::<i64>(CLOSE, keys, &[closing_token.as_bytes(), CLOSED_TTL_MS]).await;
+        let closed = self.run_on::<i64>(CLOSE, &scopes, &[closing_token.as_bytes(), CLOSED_TTL_MS]).await;
         ClosedScopes { has_failed: closed.is_err(), scopes, closing_token }
     }
 
     /// Opens the scopes after the commit. True when no replica can find an answer from before the commit any more.
     pub(crate) async fn open(&self, closed: &ClosedScopes) -> bool {
-        let keys = |run_id: &str| closed.scopes.iter().map(|scope| redis_key(run_id, scope)).collect();
-        let opened = self.link.run::<i64>(OPEN, keys, &[closed.closing_token.as_bytes()]).await;
+        let opened = self.run_on::<i64>(OPEN, &closed.scopes, &[closed.closing_token.as_bytes()]).await;
         opened.is_ok() && !closed.has_failed
+    }
+
+    /// Runs a script on the keys of these scopes, a bounded number at a time, one after another: Redis answers others in
+    /// between.
+    async fn run_on<T: FromRedisValue>(
+        &self,
+        script: ScriptId,
+        scopes: &[String],
+        arguments: &[&[u8]],
+    ) -> Result<Vec<T>, RedisUnreachable> {
+        let mut answers = Vec::new();
+        for part in scopes.chunks(MAX_KEYS) {
+            let keys = |run_id: &str| part.iter().map(|scope| redis_key(run_id, scope)).collect();
+            answers.push(self.link.run(script, keys, arguments).await?);
+        }
+        Ok(answers)
     }
 
     /// Whether Redis answers.
@@ -175,7 +194,7 @@ pub(crate) async fn wait_for_generation_expiry() {
 }
 
 fn redis_key(run_id: &str, scope: &str) -> String {
-    format!("listings:{run_id}:{scope}")
+    format!("{TAG}:{run_id}:{scope}")
 }
 
 fn decode(answer: &[u8], current_generation: i64) -> Option<CachedValue> {

@@ -8,6 +8,7 @@ mod lost_commit;
 mod migrations;
 mod outages;
 mod pooler;
+mod redis_cluster;
 mod replicas;
 mod searches;
 mod shared_lists;

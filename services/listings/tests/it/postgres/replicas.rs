@@ -298,7 +298,7 @@ async fn two_processes_lose_no_movement_and_show_each_others_writes() {
 
 /// Moves the counted calls an hour into the future, as they look after the clock of Redis was set back by an hour.
 const MOVE_COUNTS_AN_HOUR_AHEAD: &str = "
-    for _, key in ipairs(redis.call('KEYS', 'rate_limit:*')) do
+    for _, key in ipairs(redis.call('KEYS', '*:rate_limit:*')) do
         local fields = redis.call('HGETALL', key)
         redis.call('DEL', key)
         for index = 1, #fields, 2 do
