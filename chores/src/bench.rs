@@ -1,5 +1,6 @@
 //! Benchmarks: figures to look at, printed with the commands that gave them. Nothing is asserted of a speed.
 
+mod causes;
 mod engine;
 mod experiments;
 mod k6;
@@ -47,6 +48,9 @@ pub(crate) enum Bench {
     /// Verdicts on real runs beside neighbours that take half of each processor, of targets that are fast, slow, failing or
     /// frozen for a while; fails where one is not as expected
     Neighbours(neighbours::Options),
+    /// Diagnoses of servers that others wrote, each with a limit that is planted: how often it is named, and how often another; installs
+    /// what is missing from npm, Maven, PyPI and Go's proxy, and needs Debian's nginx, haproxy, redis-server and webdis
+    Causes(causes::Options),
 }
 
 /// Runs the benchmark that is named.
@@ -64,6 +68,7 @@ pub(crate) fn run(workspace: &Workspace, bench: &Bench) -> Result<()> {
         Bench::Verdicts(options) => verdicts::run(workspace, options),
         Bench::Experiments(options) => experiments::run(workspace, options),
         Bench::Neighbours(options) => neighbours::run(workspace, options),
+        Bench::Causes(options) => causes::run(workspace, options),
     }
 }
 
