@@ -7,7 +7,7 @@ mod shared;
 mod single_flight;
 mod value;
 
-pub use local::{LocalCache, ScopeEntry};
+pub use local::{LocalCache, ScopeVersion};
 pub(crate) use shared::wait_for_generation_expiry;
 pub use shared::{ClosedScopes, GENERATION_TTL, SharedCache};
 pub use value::CachedValue;
@@ -41,7 +41,7 @@ pub enum Cache {
 #[derive(Debug, Clone)]
 pub(crate) enum FillToken {
     None,
-    Local(ScopeEntry),
+    Local(ScopeVersion),
     Shared(SharedFillToken),
 }
 
@@ -114,7 +114,7 @@ impl Cache {
 
     async fn add(&self, scope: &CacheScope, key: &str, token: FillToken, value: &CachedValue) {
         match (self, token) {
-            (Self::Local(local), FillToken::Local(entry)) => local.add(scope, key, entry, value.clone()),
+            (Self::Local(local), FillToken::Local(version)) => local.add(scope, key, version, value.clone()),
             (Self::Shared(shared), FillToken::Shared(token)) => shared.add(scope, key, token, value).await,
             _ => {}
         }
