@@ -7,14 +7,22 @@ use kit::env::{Env, EnvError};
 const OF_REDIS: [&str; 4] = ["REDIS_HOST", "REDIS_PORT", "REDIS_PASSWORD", "REDIS_DB"];
 
 /// Their name, and why it has no effect.
-const WITHOUT_EFFECT: [(&str, &str); 7] = [
+const WITHOUT_EFFECT: [(&str, &str); 15] = [
+    ("AUTH_PUBLIC_KEY_PATH", "tokens are verified with the keys at AUTH_JWKS_URL"),
+    ("AUTH_SERVICE_URL", "tokens are verified with the keys at AUTH_JWKS_URL"),
     ("DB_CONN_MAX_IDLE_TIME", "connections stay open"),
     ("DB_CONN_MAX_LIFETIME", "connections stay open, and are made again when they break"),
     ("DB_MAX_IDLE_CONNS", "connections stay open; DB_WRITERS and DB_READERS are their numbers"),
+    ("JAEGER_ENDPOINT", "no traces are sent"),
+    ("METRICS_HOST", "health and metrics are at ADMIN_PORT of BIND_ADDRESS"),
     ("METRICS_PORT", "health and metrics are at ADMIN_PORT"),
     ("MIGRATIONS_PATH", "the schema is part of the program"),
     ("OTEL_SERVICE_NAME", "no traces are sent"),
+    ("RATE_LIMIT_BURST", "each rpc has a limit of calls in a minute: RATE_LIMIT_TABLE"),
+    ("RATE_LIMIT_RPS", "each rpc has a limit of calls in a minute: RATE_LIMIT_TABLE"),
+    ("REDIS_MIN_IDLE_CONNS", "one connection carries all commands"),
     ("REDIS_POOL_SIZE", "one connection carries all commands"),
+    ("TRACING_ENABLED", "no traces are sent"),
 ];
 
 /// The environment in which their names have set ours.
