@@ -401,6 +401,9 @@ pub(crate) struct RunArguments {
     /// The run file to write [default: the plan's name with the time]
     #[arg(short, long, value_name = "FILE", value_parser = run_file, help_heading = RESULTS)]
     pub(crate) output: Option<PathBuf>,
+    /// Keep no run file: the evidence is deleted after the verdict
+    #[arg(long, help_heading = RESULTS, conflicts_with_all = ["output", "force", "kubernetes"], hide_short_help = true)]
+    pub(crate) no_evidence: bool,
     /// Show no progress
     #[arg(short, long, help_heading = RESULTS)]
     pub(crate) quiet: bool,

@@ -33,7 +33,8 @@ pub(crate) fn run(arguments: &RunArguments) -> CommandResult<u8> {
     }
     let resolved = workers::resolve(&arguments.plan, &arguments.overrides.overrides(), workers.as_ref())?; // 1
     let live_page = live_page(&resolved.plan, arguments.options.live.as_ref(), &arguments.options.outputs)?;
-    let keep = arguments.output.as_deref().map_or(RunFilePolicy::ByName, RunFilePolicy::At);
+    let unnamed = if arguments.no_evidence { RunFilePolicy::Temporary } else { RunFilePolicy::ByName };
+    let keep = arguments.output.as_deref().map_or(unnamed, RunFilePolicy::At);
     let request = RunRequest {
         live_page: live_page.as_ref(),
         workers: resolved.workers.as_ref().map_or(0, ConnectedWorkers::weight),

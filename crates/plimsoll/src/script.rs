@@ -126,7 +126,8 @@ fn request<'a>(
     loaded: &LoadedScript,
     workers: Option<&ConnectedWorkers>,
 ) -> RunRequest<'a> {
-    let unnamed = if arguments.once { RunFilePolicy::Temporary } else { RunFilePolicy::ByName };
+    let is_kept = !arguments.once && !arguments.no_evidence;
+    let unnamed = if is_kept { RunFilePolicy::ByName } else { RunFilePolicy::Temporary };
     let keep = arguments.evidence.as_deref().map_or(unnamed, RunFilePolicy::At);
     let reports = arguments.outputs.named().into_iter().chain([arguments.summary_export.as_deref()]);
     RunRequest {

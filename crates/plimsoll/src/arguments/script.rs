@@ -171,6 +171,9 @@ pub(crate) struct ScriptArguments {
     /// Keep the evidence in this run file [default: the script's name with the time, `.plimsoll`]
     #[arg(long, value_name = "FILE", help_heading = "k6 summary and outputs")]
     pub(crate) evidence: Option<PathBuf>,
+    /// Keep no run file: the evidence is deleted after the verdict
+    #[arg(long, help_heading = "k6 summary and outputs", conflicts_with_all = ["evidence", "force", "kubernetes"], hide_short_help = true)]
+    pub(crate) no_evidence: bool,
     /// Print a line before the report, by which the command that follows a run in a cluster knows it
     #[arg(long, hide = true)]
     pub(crate) mark_report: bool,

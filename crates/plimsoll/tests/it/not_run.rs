@@ -50,6 +50,30 @@ fn the_evidence_of_an_earlier_run_is_set_aside_where_setup_throws() {
     assert_eq!(folder.files(".plimsoll"), [""; 0]);
 }
 
+#[test]
+fn a_run_keeps_no_evidence_where_none_is_wanted() {
+    let (folder, target) = passed();
+    std::fs::remove_file(folder.path("run.plimsoll")).unwrap();
+    folder.write(
+        "shop.js",
+        format!(
+            "import http from 'k6/http';\nexport const options = {{ iterations: 3 }};\n\
+             export default function () {{ http.get('http://{}/'); }}\n",
+            target.addr()
+        ),
+    );
+    for load in ["plan.toml", "shop.js"] {
+        let run = ["run", load, "-q", "--no-evidence", "--json", "r.json"];
+        let ran = folder.plimsoll(&run);
+        ran.exits_with(0);
+        assert!(!ran.stdout.contains(".plimsoll"), "{}", ran.stdout);
+        assert!(folder.json("r.json")["accounting"]["ok"].as_u64() > Some(0));
+        assert_eq!(folder.files(".plimsoll"), [""; 0], "{load}");
+    }
+    let both = folder.plimsoll(&["run", "plan.toml", "--no-evidence", "-o", "run.plimsoll"]);
+    both.exits_with(2).stderr_contains(&["--no-evidence"]);
+}
+
 /// CI systems follow a test by its suite and its name.
 #[test]
 fn junit_calls_a_run_that_was_not_made_as_it_calls_one_that_was() {
