@@ -203,9 +203,9 @@ mod tests {
             "missing: `cc` (compiles SQLite); `curl` (sends what drafts of its commands are compared with); `git` (lists the files that `tidy` looks at); `go` (builds a target whose \
              profiles `go tool pprof` reads too); `ip` (makes and cuts the cable between two network namespaces); \
              `libfaketime` (sets the clock of a service while it runs); `nginx` (is a third-party server that the engine is tested against); \
-             `postgres` (is the other store of the services; version 15 or newer); `redis-server` (is watched by the \
+             `pgbouncer` (is between a service and its database); `postgres` (is the other store of the services; version 15 or newer); `redis-server` (is watched by the \
              tool's observers); `valgrind` (counts the instructions of a request); run `apt-get install build-essential curl git \
-             golang-go iproute2 libfaketime nginx-light postgresql redis-server valgrind` or install them your system's way"
+             golang-go iproute2 libfaketime nginx-light pgbouncer postgresql redis-server valgrind` or install them your system's way"
         );
     }
 }

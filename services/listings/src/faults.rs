@@ -27,7 +27,7 @@ pub const FAULTS: &[Fault] = &[
     },
     Fault {
         name: NARROW_STORE,
-        amount: "reader connections, instead of `DB_READERS`",
+        amount: "reader connections, instead of `DB_READERS` and of `DB_SEARCH_READERS`",
         does: "reads wait for a connection (PostgreSQL)",
         shows: "`listings_db_waits_total` rises with the load, `listings_db_connections_idle` stays at 0, response times of reads rise; `pg_connections` in state `active` is at most the amount, and the database's CPU is idle",
     },

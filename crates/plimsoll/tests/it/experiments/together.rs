@@ -222,14 +222,19 @@ fn what_is_not_shown_at_the_same_moment_is_confirmed_in_turn() {
         "\nconfirming pair 5 of 5: B\n",
     ]);
     let report = folder.json("r.json");
-    assert_eq!(report["runs"].as_array().map(Vec::len), Some(10));
+    assert_eq!(report["runs"].as_array().map(Vec::len), Some(10), "{}", ran.stdout);
     let p50 = metric(&report, "p50");
     assert_ne!(p50["verdict"], "NOT_SHOWN", "{p50}");
     assert!(p50["because"].as_str().unwrap().starts_with("In turn: "), "{p50}");
-    let values = p50["values"].as_array().unwrap();
-    assert!(values[4][0].is_null() && values[5][0].is_number(), "the windows, then the pairs in turn: {p50}");
+    // A pair that a busy machine perturbed has no value.
+    let values: Vec<_> = p50["values"].as_array().unwrap().iter().map(|pair| pair[0].is_number()).collect();
+    let (windows, in_turn) = values.split_at(5);
+    assert!(
+        !windows.contains(&true) && in_turn.contains(&true),
+        "the windows, then the pairs in turn: {p50}"
+    );
     let again = folder.plimsoll(&["ab", "--judge", "out.ab", "--json", "again.json"]);
-    assert_eq!(again.code, ran.code);
+    assert_eq!(again.code, ran.code, "{}", again.stdout);
     assert_eq!(folder.json("again.json")["judgement"], report["judgement"]);
 }
 
