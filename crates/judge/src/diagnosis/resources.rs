@@ -35,6 +35,10 @@ const CLASSES: [&str; 5] = ["Lock", "LWLock", "IO", "BufferPin", "IPC"];
 /// From this share of its CPU in one thread on a target has one thread that does the work.
 const ONE_THREAD: f64 = 0.67;
 
+/// The processors of the machine, and those that the generator may use.
+const MACHINE: [&str; 2] = ["cores", "cores_usable"];
+const GENERATOR: [&str; 2] = ["cores_usable", "cores"];
+
 /// Whether a series is of processors.
 pub(super) fn is_of_processors(series: &str) -> bool {
     [CPU, BUSIEST_THREAD, "cgroup_cpu", "host_cpu"].contains(&series)
@@ -105,9 +109,10 @@ impl ObservedRun<'_> {
         seconds_per_s.filter(|_| self.completions_per_s > 0.0).map(|s| s / self.completions_per_s)
     }
 
-    fn cores(&self) -> Option<f64> {
+    /// The first of these numbers that the machine has.
+    fn cores(&self, names: [&str; 2]) -> Option<f64> {
         let environment = &self.run.manifest().environment;
-        ["cores_usable", "cores"].into_iter().find_map(|name| environment.get(name)?.parse().ok())
+        names.into_iter().find_map(|name| environment.get(name)?.parse().ok())
     }
 
     fn processors(&self, target: &str) -> Result<Vec<ResourceUse>, ReadError> {
@@ -115,8 +120,10 @@ impl ObservedRun<'_> {
         let allowed = self.mean(target, "cpus_allowed")?;
         let of_group = self.mean(target, "cgroup_cpu")?.filter(|_| quota.is_some());
         // A quota whose use was observed is a resource of its own.
-        let whole = self.cores().into_iter().chain(quota.filter(|_| of_group.is_none()));
-        let processors = whole.chain(allowed).reduce(f64::min);
+        // The generator's affinity says nothing of a target whose own was observed.
+        let whole = self.cores(if allowed.is_some() { MACHINE } else { GENERATOR });
+        let processors =
+            whole.into_iter().chain(quota.filter(|_| of_group.is_none())).chain(allowed).reduce(f64::min);
         let wait_s = self.of_each(self.mean(target, "run_delay")?);
         let used = self.mean(target, CPU)?;
         let mut uses = Vec::new();
@@ -272,9 +279,7 @@ impl ObservedRun<'_> {
         let generator = generator.or(self.mean(SeriesKey::GENERATOR, "loop_cpu")?).unwrap_or(0.0);
         let targets = targets.iter().filter(|resource| resource.series == CPU);
         let known = generator + targets.map(|target| target.used).sum::<f64>();
-        let limit = ["cores", "cores_usable"]
-            .into_iter()
-            .find_map(|name| self.run.manifest().environment.get(name)?.parse::<f64>().ok());
+        let limit = self.cores(MACHINE);
         let of_load = used.zip(limit).filter(|(used, limit)| used - known < MAX_OTHERS * limit);
         Ok(of_load.map(|(used, limit)| ResourceUse {
             name: "CPU of the machine, the generator's included".to_owned(),
@@ -301,6 +306,7 @@ mod tests {
             let mut test_run = TestRun::new().offer("steady", "list", Load::ok(10));
             test_run.edit(|manifest| {
                 manifest.environment.insert("cores".to_owned(), "4".to_owned());
+                manifest.environment.insert("cores_usable".to_owned(), "3".to_owned());
             });
             for (name, value) in series {
                 test_run.observe(&SeriesKey::new(name, "web", "1"), 0..70, *value);
@@ -309,10 +315,11 @@ mod tests {
             let all = uses(&test_run.run, at(window)).unwrap();
             all.into_iter().find(|it| it.series == "cpu").and_then(|it| it.limit)
         };
-        assert_eq!(of(&[("cpu", 0.9)]), Some(4.0));
+        assert_eq!(of(&[("cpu", 0.9)]), Some(3.0));
+        assert_eq!(of(&[("cpu", 0.9), ("cpus_allowed", 4.0)]), Some(4.0), "the generator alone has three");
         assert_eq!(of(&[("cpu", 0.9), ("cpus_allowed", 1.0)]), Some(1.0));
         assert_eq!(of(&[("cpu", 0.9), ("cpus_allowed", 2.0), ("cgroup_cpu_limit", 0.5)]), Some(0.5));
-        assert_eq!(of(&[("cpu", 0.9), ("cpus_allowed", 64.0)]), Some(4.0), "the machine's quota counts too");
+        assert_eq!(of(&[("cpu", 0.9), ("cpus_allowed", 64.0)]), Some(4.0), "the machine has no more");
         assert_eq!(of(&[("cpus_allowed", 1.0)]), None);
     }
 

@@ -16,7 +16,9 @@ use super::super::{LoadWindow, UseWindow, uses};
 const WINDOW_S: u32 = 5;
 /// … and into so many at most.
 const MOST_WINDOWS: u32 = 6;
-/// This share of such a phase, at most so many seconds, is warm-up.
+/// The shortest constant load that is a level of its own.
+const SHORTEST_LEVEL_S: u32 = 3;
+/// This share of such a phase, from one second to so many, is warm-up.
 const WARM_UP: f64 = 1.0 / 6.0;
 const LONGEST_WARM_UP_S: u32 = 10;
 /// A ramp is cut into levels of so many seconds or more, which have so many completions …
@@ -224,7 +226,7 @@ fn stretches(whole: &Seconds, workload: &Workload) -> Vec<(Seconds, bool)> {
     }
     let mut stretches: Vec<(Seconds, bool)> = Vec::new();
     for seconds in same {
-        let is_level = seconds.len() as u32 >= WINDOW_S && is_constant(&seconds);
+        let is_level = seconds.len() as u32 >= SHORTEST_LEVEL_S && is_constant(&seconds);
         match stretches.last_mut().filter(|(_, is_constant)| !is_level && !is_constant) {
             Some((last, _)) => last.end = seconds.end,
             None => stretches.push((seconds, is_level)),
@@ -236,7 +238,7 @@ fn stretches(whole: &Seconds, workload: &Workload) -> Vec<(Seconds, bool)> {
 /// A stretch of constant load without its warm-up, and its windows.
 fn constant(whole: &Seconds) -> Option<(Seconds, Vec<Seconds>)> {
     let length = whole.end - whole.start;
-    let warm_up = ((f64::from(length) * WARM_UP) as u32).min(LONGEST_WARM_UP_S);
+    let warm_up = ((f64::from(length) * WARM_UP) as u32).clamp(1, LONGEST_WARM_UP_S);
     let kept = whole.start + warm_up..whole.end;
     let count = ((kept.end - kept.start) / WINDOW_S).clamp(1, MOST_WINDOWS);
     (!kept.is_empty()).then(|| (kept.clone(), cut(&kept, count)))

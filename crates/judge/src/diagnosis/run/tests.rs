@@ -207,25 +207,28 @@ fn a_ramp_is_cut_into_levels() {
 
 #[test]
 fn steps_within_a_phase_are_levels_and_steep_ramps_between_them_are_none() {
+    assert_eq!(levels_of_steps(2, 20, &[40, 80, 120]), [40.0, 80.0, 120.0]);
+    assert_eq!(levels_of_steps(0, 4, &[40, 80, 120, 200, 240]), [40.0, 80.0, 120.0, 200.0, 240.0]);
+}
+
+/// The completions a second of the levels of a run whose load rises by steps, each reached over and held for so many seconds.
+fn levels_of_steps(over: u64, held: u64, rates: &[u32]) -> Vec<f64> {
     let mut run = TestRun::unobserved();
     let second = std::time::Duration::from_secs;
+    let end = (over + held) * rates.len() as u64;
     run.workload.phases =
-        vec![workload::Phase { name: "steps".to_owned(), start: second(0), end: second(66) }];
-    let rates = [40, 80, 120];
-    let stages = rates.iter().flat_map(|rate| [(2, *rate), (20, *rate)]);
+        vec![workload::Phase { name: "steps".to_owned(), start: second(0), end: second(end) }];
+    let stages = rates.iter().flat_map(|rate| [(over, *rate), (held, *rate)]);
     let stages = stages.map(|(over, to)| Stage { to: f64::from(to), over: second(over) }).collect();
-    run.workload.scenarios[0].executor = Executor::RampingArrivalRate { start_rate: 40.0, stages };
-    let executor = run.workload.scenarios[0].executor.clone();
+    let executor = Executor::RampingArrivalRate { start_rate: f64::from(rates[0]), stages };
     let schedule = workload::Schedule::new(&executor).unwrap();
-    for at in 0..66u32 {
-        let arrivals = schedule.arrivals_between(second(at.into()), second(u64::from(at) + 1));
-        run.offer_in("steps", at, "list", Load::ok(arrivals));
+    for at in 0..end {
+        let arrivals = schedule.arrivals_between(second(at), second(at + 1));
+        run.offer_in("steps", at as u32, "list", Load::ok(arrivals));
     }
     run.workload.scenarios[0].executor = executor;
-    run.run.finish(evidence::RunEnd::new(evidence::Ending::Completed, 65));
-    let found = diagnosis(&run);
-    let offered: Vec<f64> = found.levels.iter().map(|level| level.completions_per_s.round()).collect();
-    assert_eq!(offered, [40.0, 80.0, 120.0], "{:?}", found.levels);
+    run.run.finish(evidence::RunEnd::new(evidence::Ending::Completed, end as u32 - 1));
+    diagnosis(&run).levels.iter().map(|level| level.completions_per_s.round()).collect()
 }
 
 #[test]
