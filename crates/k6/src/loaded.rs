@@ -137,7 +137,7 @@ pub fn load(inputs: ScriptInputs, process: ReadingProcess, log: &LogSink) -> Res
         let text = text.map_err(|error| LoadError::Config { path: config.clone(), error })?;
         layers.push(Layer::of_config_file(&text)?);
     }
-    let consolidated = consolidate(layers)?;
+    let consolidated = consolidate(layers)?.only(&flags.scenarios)?;
     let options = if flags.once { consolidated.once() } else { consolidated };
     options.check_functions(|name| script.functions().iter().any(|known| known == name))?;
     let asked = options.options.thresholds.clone().filter(|_| options.options.no_thresholds != Some(true));

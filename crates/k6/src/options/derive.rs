@@ -10,6 +10,7 @@ use super::part::InstancePart;
 use super::scenario::{ExecutorKind, ScenarioOptions};
 use super::segment::part_of;
 use super::shape::ScenarioShape;
+use super::thresholds::MetricSelector;
 
 /// The name of the scenario that `duration`, `iterations` or `stages` describe, and of the one without options.
 const DEFAULT_SCENARIO: &str = "default";
@@ -53,6 +54,40 @@ pub fn consolidate(layers: impl IntoIterator<Item = Layer>) -> Result<Consolidat
 }
 
 impl ConsolidatedOptions {
+    /// The scenarios of these names alone, without the thresholds on values of the others; all of them where no name is given. A
+    /// name is one or several, separated by commas.
+    ///
+    /// # Errors
+    /// [`OptionsError::Problems`] with each name that no scenario has.
+    pub fn only(mut self, names: &[String]) -> Result<ConsolidatedOptions, OptionsError> {
+        let wanted: Vec<&str> = names.iter().flat_map(|names| names.split(',')).map(str::trim).collect();
+        if wanted.is_empty() {
+            return Ok(self);
+        }
+        let all: Vec<String> = self.scenarios.iter().map(|scenario| scenario.name.clone()).collect();
+        let unknown = wanted.iter().filter(|name| !all.iter().any(|known| known == *name));
+        let unknown: Vec<_> =
+            unknown.map(|name| format!("there is no scenario {name:?}; there {}", are(&all))).collect();
+        if !unknown.is_empty() {
+            return Err(OptionsError::Problems(unknown));
+        }
+        let is_wanted = |scenario: &ScenarioShape| wanted.contains(&scenario.name.as_str());
+        self.scenarios.retain(is_wanted);
+        self.offered.retain(is_wanted);
+        let is_left_out = |threshold: &str| {
+            let selector = MetricSelector::parse(threshold).ok();
+            let scenario = selector.and_then(|selector| selector.tags.get("scenario").cloned());
+            scenario.is_some_and(|name| all.contains(&name) && !wanted.contains(&name.as_str()))
+        };
+        if let Some(thresholds) = &mut self.options.thresholds {
+            let left_out: Vec<String> = thresholds.keys().filter(|name| is_left_out(name)).cloned().collect();
+            thresholds.retain(|name, _| !left_out.contains(name));
+            let note = |name| format!("the threshold `{name}` is not judged: its scenario does not run");
+            self.notes.extend(left_out.into_iter().map(note));
+        }
+        Ok(self)
+    }
+
     /// One iteration of each scenario, by a virtual user of its own, all from the start, instead of the load.
     #[must_use]
     pub fn once(self) -> ConsolidatedOptions {
@@ -90,6 +125,13 @@ impl ConsolidatedOptions {
             none if none.is_empty() => Ok(()),
             problems => Err(OptionsError::Problems(problems)),
         }
+    }
+}
+
+fn are(names: &[String]) -> String {
+    match names {
+        [one] => format!("is {one}"),
+        all => format!("are {}", all.join(", ")),
     }
 }
 

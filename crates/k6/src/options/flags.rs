@@ -81,6 +81,8 @@ pub struct Flags {
     pub stay_after_run: Option<bool>,
     /// `-e`, `--env`, each `NAME=VALUE`.
     pub env: Vec<String>,
+    /// `--scenario`, each a name or several, separated by commas.
+    pub scenarios: Vec<String>,
     /// `--once`: see [`ConsolidatedOptions::once`](super::ConsolidatedOptions::once).
     pub once: bool,
 }

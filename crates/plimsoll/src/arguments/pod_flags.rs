@@ -62,6 +62,7 @@ impl ScriptArguments {
     fn add_lists(&self, flags: &mut Flags) {
         let lists = [
             ("stage", &self.stages),
+            ("scenario", &self.scenarios),
             ("tag", &self.tags),
             ("blacklist-ip", &self.blacklist_ips),
             ("block-hostnames", &self.block_hostnames),

@@ -41,6 +41,9 @@ pub(crate) struct ScriptArguments {
     /// One iteration of each scenario, and every exchange shown, instead of the script's load
     #[arg(long, conflicts_with_all = ["vus", "duration", "iterations", "stages", "execution_segment"], help_heading = "Load")]
     pub(crate) once: bool,
+    /// The scenarios that run, instead of all; several are separated by commas
+    #[arg(long = "scenario", value_name = "NAMES", conflicts_with_all = ["vus", "duration", "iterations", "stages"], help_heading = "Load")]
+    pub(crate) scenarios: Vec<String>,
     /// `plimsoll check SCRIPT`: nothing is sent
     #[arg(long = CHECK_FLAG, hide = true)]
     pub(crate) is_checked: bool,

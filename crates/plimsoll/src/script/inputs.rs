@@ -73,6 +73,7 @@ fn flags(arguments: &ScriptArguments) -> Flags {
         no_thresholds: set(given.no_thresholds, "no-thresholds"),
         no_usage_report: set(given.no_usage_report, "no-usage-report"),
         env: given.env.clone(),
+        scenarios: given.scenarios.clone(),
         once: given.once,
     }
 }

@@ -193,3 +193,41 @@ proptest! {
         prop_assert_eq!(run.header(), of_script(expected).unwrap().header());
     }
 }
+
+#[test]
+fn selected_scenarios_run_alone_without_the_thresholds_of_the_others() {
+    let options = || {
+        of_script(json!({
+            "scenarios": {
+                "api": {"executor": "constant-vus", "duration": "9s"},
+                "ui": {"executor": "constant-vus", "duration": "5s", "exec": "ui"},
+                "web": {"executor": "constant-vus", "duration": "7s"},
+            },
+            "thresholds": {
+                "checks": ["rate>0.9"],
+                "http_req_duration{scenario:api}": ["p(95)<100"],
+                "http_req_duration{scenario:ui}": ["p(95)<100"],
+            },
+        }))
+        .unwrap()
+    };
+    let selected =
+        |names: &[&str]| options().only(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+    let two = selected(&["api, web"]).unwrap();
+    let names: Vec<_> = two.offered.iter().map(|scenario| scenario.name.as_str()).collect();
+    assert_eq!(names, ["api", "web"]);
+    let thresholds: Vec<_> = two.options.thresholds.iter().flatten().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(thresholds, ["checks", "http_req_duration{scenario:api}"]);
+    assert_eq!(
+        two.notes,
+        ["the threshold `http_req_duration{scenario:ui}` is not judged: its scenario does not run"]
+    );
+    assert_eq!(selected(&["ui", "api"]).unwrap().scenarios.len(), 2);
+    assert_eq!(selected(&[]).unwrap(), options());
+    let error = selected(&["ui,apo"]).unwrap_err();
+    assert_eq!(error.exit_code(), 104);
+    assert!(
+        error.to_string().ends_with("\n\t- there is no scenario \"apo\"; there are api, ui, web"),
+        "{error}"
+    );
+}
