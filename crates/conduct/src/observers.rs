@@ -16,7 +16,7 @@ use observe::{
     Capture, Formats, Host, Observer, OwnProcess, ProcessObserver, ProfileSource, Profiler, ReferenceProbe,
     Watch, WrongPprofPath,
 };
-use workload::observation::{CgroupRef, Mark, Observation, ProfileMark, filled_address};
+use workload::observation::{CgroupRef, Mark, Observation, Pool, ProfileMark, filled_address};
 use workload::redact::shown_address;
 use workload::{Redactor, Workload};
 
@@ -148,7 +148,9 @@ fn besides_process(
         observers.push(observe::cgroup(target, group)?);
     }
     if let Some(page) = &observe.prometheus {
-        observers.push(observe::prometheus(target, &filled_address(&page.url, env), &page.keep, page.every)?);
+        let of_pools: Vec<String> = observe.pools.iter().flat_map(Pool::metrics).cloned().collect();
+        let url = filled_address(&page.url, env);
+        observers.push(observe::prometheus(target, &url, &page.keep, &of_pools, page.every)?);
     }
     if let Some(server) = &observe.postgres {
         observers.push(observe::postgres(

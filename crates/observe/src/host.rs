@@ -9,7 +9,8 @@ use crate::base::Base;
 use crate::notice::Notices;
 use crate::observer::Observer;
 use crate::proc::{
-    CpuTicks, parse_available_bytes, parse_counter, parse_cpu_ticks, parse_frequency_hz, parse_pressure_us,
+    CpuTicks, local_ports_in_use, parse_available_bytes, parse_counter, parse_cpu_ticks, parse_frequency_hz,
+    parse_pressure_us,
 };
 use crate::reading::of_ticks;
 
@@ -88,9 +89,13 @@ type Value = (&'static str, &'static str, f64);
 fn levels() -> Vec<Value> {
     let available = text("/proc/meminfo").and_then(|text| parse_available_bytes(&text));
     let frequency = text("/proc/cpuinfo").and_then(|text| parse_frequency_hz(&text));
+    let ports = text("/proc/net/sockstat")
+        .zip(text("/proc/sys/net/ipv4/ip_local_port_range"))
+        .and_then(|(sockets, range)| local_ports_in_use(&sockets, &range));
     let levels = [
         available.map(|bytes| ("host_memory_available", "bytes", bytes as f64)),
         frequency.map(|hertz| ("host_frequency", "Hz", hertz)),
+        ports.map(|share| ("host_local_ports", "1", share)),
     ];
     levels.into_iter().flatten().collect()
 }

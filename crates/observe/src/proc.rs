@@ -8,6 +8,7 @@ mod host;
 mod net;
 mod netstat;
 mod schedstat;
+mod sockets;
 mod stat;
 mod status;
 
@@ -18,5 +19,6 @@ pub(crate) use host::{
 pub(crate) use net::{listening_inodes, socket_inode};
 pub(crate) use netstat::parse_counter;
 pub(crate) use schedstat::{ThreadTimes, parse_schedstat};
+pub(crate) use sockets::local_ports_in_use;
 pub(crate) use stat::{Stat, parse_stat};
 pub(crate) use status::{Memory, parse_processors, parse_status};

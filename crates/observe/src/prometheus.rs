@@ -22,8 +22,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const MOST_BYTES: u64 = 8 << 20;
 const ACCEPT: &str = "text/plain;version=0.0.4,application/openmetrics-text;version=1.0.0;q=0.5,*/*;q=0.1";
 
-/// Watches the metrics at `url` whose names fit one of the patterns `keep`, or the usual ones when there are none, as
-/// part of the target named `target`, once in `every`.
+/// Watches the metrics at `url` whose names fit one of the patterns `keep`, or the usual ones when there are none, and
+/// those that are `needed` besides, as part of the target named `target`, once in `every`.
 ///
 /// # Errors
 /// When the system gives no thread, or the URL needs TLS and the program was built without it.
@@ -31,6 +31,7 @@ pub fn prometheus(
     target: &str,
     url: &str,
     keep: &[String],
+    needed: &[String],
     every: Duration,
 ) -> io::Result<Box<dyn Observer>> {
     require_scheme(url)?;
@@ -38,7 +39,7 @@ pub fn prometheus(
         target: target.to_owned(),
         url: url.to_owned(),
         fetcher: Fetcher::new(PATIENCE),
-        keep: Keep::new(keep),
+        keep: Keep::new(keep).and(needed),
         known: KeptSeries::default(),
         base: None,
         is_interrupted: false,

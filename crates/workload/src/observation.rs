@@ -28,6 +28,56 @@ pub struct Observation {
     /// The base URL of profiles in the manner of Go's `net/http/pprof`: the part before `/heap`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pprof: Option<String>,
+    /// Pools that its metrics show under names that are not known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pools: Vec<Pool>,
+}
+
+/// A pool by the metrics of its target that show it. Series of one name are added up.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Pool {
+    /// As a report names it.
+    pub name: String,
+    /// How much of it is in use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_use: Option<String>,
+    /// The seconds for which it was held, added up, as a counter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held: Option<String>,
+    /// Its size.
+    pub size: PoolSize,
+    /// The seconds for which it was waited for, added up, as a counter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waited: Option<String>,
+    /// How many wait for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<String>,
+}
+
+/// How many may hold a pool at a time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PoolSize {
+    Metric(String),
+    Of(u32),
+}
+
+impl Default for PoolSize {
+    fn default() -> PoolSize {
+        PoolSize::Of(1)
+    }
+}
+
+impl Pool {
+    /// The names of its metrics.
+    pub fn metrics(&self) -> impl Iterator<Item = &String> {
+        let size = match &self.size {
+            PoolSize::Metric(name) => Some(name),
+            PoolSize::Of(_) => None,
+        };
+        [&self.in_use, &self.held, &self.waited, &self.waiting].into_iter().flatten().chain(size)
+    }
 }
 
 impl Observation {
@@ -38,7 +88,7 @@ impl Observation {
 
     /// The addresses of its observers.
     pub fn urls(&self) -> impl Iterator<Item = &String> {
-        let Observation { prometheus, postgres, redis, pprof, cgroup: _ } = self;
+        let Observation { prometheus, postgres, redis, pprof, cgroup: _, pools: _ } = self;
         let page = prometheus.iter().map(|page| &page.url);
         let database = postgres.iter().map(|server| &server.url);
         page.chain(database).chain(redis.iter().map(|server| &server.url)).chain(pprof)
@@ -46,7 +96,7 @@ impl Observation {
 
     /// The same, to be changed.
     pub fn urls_mut(&mut self) -> impl Iterator<Item = &mut String> {
-        let Observation { prometheus, postgres, redis, pprof, cgroup: _ } = self;
+        let Observation { prometheus, postgres, redis, pprof, cgroup: _, pools: _ } = self;
         let page = prometheus.iter_mut().map(|page| &mut page.url);
         let database = postgres.iter_mut().map(|server| &mut server.url);
         page.chain(database).chain(redis.iter_mut().map(|server| &mut server.url)).chain(pprof)

@@ -70,7 +70,7 @@ pub fn measure_probe(
     probe.mean_ms = value(Measure::ResponseTime(Statistic::Mean), &of_phase)?;
     let load =
         UseWindow { window, completions_per_s: probe.goodput, response_s: probe.mean_ms.map(|ms| ms / 1e3) };
-    probe.uses = diagnosis::uses(side.run, load)?;
+    probe.uses = diagnosis::uses(side.run, side.workload, load)?;
     if let Some(limit) = rules.proven_per_s.filter(|limit| probe.goodput > RATE_TOLERANCE * limit) {
         let why =
             format!("{:.0} requests/s are more than the generator can sustain ({limit:.0}/s)", probe.goodput);

@@ -5,6 +5,10 @@ mod conventions;
 use evidence::diagnosis::ResourceUse;
 use evidence::run::ReadError;
 use evidence::{Coverage, Notice, NoticeKind, Run, SeriesKey, Window};
+use workload::Workload;
+use workload::observation::{Pool, PoolSize};
+
+use conventions::PoolMetrics;
 
 /// From this share of the machine's processors on, what other processes use is much.
 const MAX_OTHERS: f64 = 0.10;
@@ -31,7 +35,13 @@ const SESSION_WAITS: &str = "pg_waits";
 /// … how many wait for each session that holds a lock …
 pub(super) const BLOCKERS: &str = "pg_blockers";
 /// … of which these are waits of a request; in the others a session waits for its client, or for the time.
-const CLASSES: [&str; 5] = ["Lock", "LWLock", "IO", "BufferPin", "IPC"];
+const CLASSES: [&str; 6] = ["Lock", "LWLock", "IO", "fsync", "BufferPin", "IPC"];
+/// The share of the time in which a thread of a target's control group waited for a disk.
+const DISK_PRESSURE: &str = "cgroup_pressure_io";
+/// Local ports that connections have, also closed ones whose port is not free yet, as a share of those that connections may have …
+const LOCAL_PORTS: &str = "host_local_ports";
+/// … from which on they are nearly used up.
+const FEW_PORTS_LEFT: f64 = 0.8;
 /// From this share of its CPU in one thread on a target has one thread that does the work.
 const ONE_THREAD: f64 = 0.67;
 
@@ -56,7 +66,7 @@ pub(crate) struct UseWindow {
 
 /// What each target and the machine used, where its limit is known too, and how long each completion waited for it. Nothing is read of
 /// a target that was restarted meanwhile, or gone: its counters are those of two processes.
-pub(crate) fn uses(run: &dyn Run, at: UseWindow) -> Result<Vec<ResourceUse>, ReadError> {
+pub(crate) fn uses(run: &dyn Run, workload: &Workload, at: UseWindow) -> Result<Vec<ResourceUse>, ReadError> {
     let UseWindow { window, completions_per_s, response_s } = at;
     let observed = ObservedRun { run, window, completions_per_s, response_s };
     let mut targets: Vec<&str> = run.series().iter().map(|series| &*series.target).collect();
@@ -74,7 +84,8 @@ pub(crate) fn uses(run: &dyn Run, at: UseWindow) -> Result<Vec<ResourceUse>, Rea
         if !is_interrupted(target) {
             uses.extend(observed.processors(target)?);
             uses.extend(observed.pools(target)?);
-            uses.extend(observed.known_pools(target)?);
+            let described = workload.targets.get(target).map_or(&[][..], |target| &target.observe.pools);
+            uses.extend(observed.known_pools(target, described)?);
             uses.extend(observed.waits(target)?);
         }
     }
@@ -177,23 +188,39 @@ impl ObservedRun<'_> {
         Ok(uses)
     }
 
-    /// Pools of libraries whose metrics have other names.
-    fn known_pools(&self, target: &str) -> Result<Vec<ResourceUse>, ReadError> {
+    /// Pools of libraries whose metrics have other names, and those that the plan describes.
+    fn known_pools(&self, target: &str, described: &[Pool]) -> Result<Vec<ResourceUse>, ReadError> {
         let mut uses = Vec::new();
         for pool in conventions::POOLS {
-            let used = self.mean(target, pool.held)?.or(self.mean(target, pool.in_use)?);
             let limit = self.mean(target, pool.limit)?;
-            let (Some(used), Some(limit)) = (used, limit.filter(|limit| *limit > 0.0)) else { continue };
-            let waited = self.mean(target, pool.waited)?.or(self.mean(target, pool.waiting)?);
-            uses.push(ResourceUse {
-                name: format!("{} of {target}", pool.name),
-                series: pool.in_use.to_owned(),
-                used,
-                limit: Some(limit),
-                wait_s: self.of_each(waited),
-            });
+            uses.extend(self.pool(target, &pool, limit)?);
+        }
+        for pool in described {
+            let limit = match &pool.size {
+                PoolSize::Metric(name) => self.mean(target, name)?,
+                PoolSize::Of(size) => Some(f64::from(*size)),
+            };
+            uses.extend(self.pool(target, &PoolMetrics::of(pool), limit)?);
         }
         Ok(uses)
+    }
+
+    fn pool(
+        &self,
+        target: &str,
+        pool: &PoolMetrics<'_>,
+        limit: Option<f64>,
+    ) -> Result<Option<ResourceUse>, ReadError> {
+        let used = self.mean(target, pool.held)?.or(self.mean(target, pool.in_use)?);
+        let (Some(used), Some(limit)) = (used, limit.filter(|limit| *limit > 0.0)) else { return Ok(None) };
+        let waited = self.mean(target, pool.waited)?.or(self.mean(target, pool.waiting)?);
+        Ok(Some(ResourceUse {
+            name: format!("{} of {target}", pool.name),
+            series: if pool.in_use.is_empty() { pool.held } else { pool.in_use }.to_owned(),
+            used,
+            limit: Some(limit),
+            wait_s: self.of_each(waited),
+        }))
     }
 
     /// What is waited for and has no size: pauses of a collector, calls of other services, and what sessions of a database wait for.
@@ -208,6 +235,16 @@ impl ObservedRun<'_> {
                 limit: None,
                 // A pause stops every request that is in progress.
                 wait_s: self.response_s.map(|response| paused * response),
+            });
+        }
+        if let Some(pressure) = self.mean(target, DISK_PRESSURE)?.filter(|share| *share > 0.0) {
+            uses.push(ResourceUse {
+                name: format!("disks of {target}"),
+                series: DISK_PRESSURE.to_owned(),
+                used: pressure,
+                limit: None,
+                // Of the threads that waited at a time, at least one.
+                wait_s: self.of_each(Some(pressure)),
             });
         }
         for (name, unit_s) in conventions::CALLS {
@@ -268,6 +305,10 @@ impl ObservedRun<'_> {
                 uses.push(ResourceUse { name, series, used, limit: None, wait_s: None });
             }
         }
+        if let Some(used) = self.mean(HOST, LOCAL_PORTS)?.filter(|share| *share >= FEW_PORTS_LEFT) {
+            let (name, series) = ("share of local ports in use".to_owned(), LOCAL_PORTS.to_owned());
+            uses.push(ResourceUse { name, series, used, limit: None, wait_s: None });
+        }
         Ok(uses)
     }
 
@@ -295,6 +336,8 @@ impl ObservedRun<'_> {
 mod tests {
     use super::*;
     use crate::testing::{Load, TestRun};
+    use workload::Target;
+    use workload::observation::Observation;
 
     fn at(window: Window) -> UseWindow {
         UseWindow { window, completions_per_s: 10.0, response_s: Some(0.01) }
@@ -312,7 +355,7 @@ mod tests {
                 test_run.observe(&SeriesKey::new(name, "web", "1"), 0..70, *value);
             }
             let window = Window::new(&test_run.run.whole());
-            let all = uses(&test_run.run, at(window)).unwrap();
+            let all = uses(&test_run.run, &test_run.workload, at(window)).unwrap();
             all.into_iter().find(|it| it.series == "cpu").and_then(|it| it.limit)
         };
         assert_eq!(of(&[("cpu", 0.9)]), Some(3.0));
@@ -336,7 +379,7 @@ mod tests {
                 test_run.observe(&SeriesKey::new(name, of, "cores"), 0..70, value);
             }
             let window = Window::new(&test_run.run.whole());
-            let all = uses(&test_run.run, at(window)).unwrap();
+            let all = uses(&test_run.run, &test_run.workload, at(window)).unwrap();
             all.iter().any(|it| it.series == "host_cpu")
         };
         assert!(of(1.99, 1.7), "0.09 cores of others");
@@ -351,7 +394,7 @@ mod tests {
             test_run.observe(&SeriesKey::new(name, "web", "1"), 0..70, value);
         }
         let window = Window::new(&test_run.run.whole());
-        let pools = uses(&test_run.run, at(window)).unwrap();
+        let pools = uses(&test_run.run, &test_run.workload, at(window)).unwrap();
         let [pool] = &pools[..] else { panic!("{pools:?}") };
         assert!((pool.used - 3.5).abs() < 1e-9 && (pool.limit.unwrap() - 4.0).abs() < 1e-9, "{pool:?}");
         assert!(
@@ -384,7 +427,7 @@ mod tests {
             test_run.observe(&SeriesKey::new(name, "web", "1").part(part), 0..70, *value);
         }
         let window = Window::new(&test_run.run.whole());
-        uses(&test_run.run, at(window)).unwrap()
+        uses(&test_run.run, &test_run.workload, at(window)).unwrap()
     }
 
     fn rounded(value: f64) -> f64 {
@@ -439,6 +482,51 @@ mod tests {
     }
 
     #[test]
+    fn pools_with_other_names_are_known_by_the_plan() {
+        let mut test_run = TestRun::new().offer("steady", "list", Load::ok(10));
+        for (name, value) in
+            [("stock_busy", 3.0), ("stock_blocked_seconds", 0.5), ("busy_seconds", 1.5), ("workers", 4.0)]
+        {
+            test_run.observe(&SeriesKey::new(name, "web", "1"), 0..70, value);
+        }
+        let name = |name: &str| Some(name.to_owned());
+        let stock = Pool {
+            name: "stock".to_owned(),
+            in_use: name("stock_busy"),
+            size: PoolSize::Of(8),
+            waited: name("stock_blocked_seconds"),
+            ..Pool::default()
+        };
+        let size = PoolSize::Metric("workers".to_owned());
+        let workers =
+            Pool { name: "workers".to_owned(), held: name("busy_seconds"), size, ..Pool::default() };
+        let observe = Observation { pools: vec![stock, workers], ..Observation::default() };
+        test_run.workload.targets.insert("web".to_owned(), Target { observe, ..Target::default() });
+        let window = Window::new(&test_run.run.whole());
+        let pools = uses(&test_run.run, &test_run.workload, at(window)).unwrap();
+        let shown: Vec<_> = pools
+            .iter()
+            .map(|pool| (&*pool.name, &*pool.series, pool.used, pool.limit, pool.wait_s.map(rounded)))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                ("stock of web", "stock_busy", 3.0, Some(8.0), Some(0.05)),
+                ("workers of web", "busy_seconds", 1.5, Some(4.0), None),
+            ]
+        );
+    }
+
+    #[test]
+    fn disks_and_files_that_are_synced_are_waited_for() {
+        let waits =
+            read(&[("cgroup_pressure_io", "", 0.2), ("pg_waits", "fsync", 1.5), ("pg_waits", "Client", 9.0)]);
+        let shown: Vec<_> = waits.iter().map(|it| (&*it.name, it.limit, it.wait_s.map(rounded))).collect();
+        assert_eq!(shown, [("disks of web", None, Some(0.02)), ("fsync waits of web", None, Some(0.15))]);
+        assert_eq!(read(&[("cgroup_pressure_io", "", 0.0)]), []);
+    }
+
+    #[test]
     fn calls_of_other_services_are_waited_for_as_long_as_clients_count() {
         let calls = read(&[
             ("http_client_request_duration_seconds_sum", "server_address=stock", 0.3),
@@ -481,8 +569,21 @@ mod tests {
             test_run.observe(&SeriesKey::new(LISTEN_OVERFLOWS, HOST, "1/s"), 0..70, overflows);
             let window = Window::new(&test_run.run.whole());
             let lost = |it: &ResourceUse| (it.series == LISTEN_OVERFLOWS).then_some(it.used);
-            uses(&test_run.run, at(window)).unwrap().iter().find_map(lost)
+            uses(&test_run.run, &test_run.workload, at(window)).unwrap().iter().find_map(lost)
         };
         assert_eq!((of(12.0), of(0.0)), (Some(12.0), None));
+    }
+
+    #[test]
+    fn local_ports_are_shown_where_few_are_left() {
+        let of = |share: f64| {
+            let mut test_run = TestRun::new().offer("steady", "list", Load::ok(10));
+            test_run.observe(&SeriesKey::new(LOCAL_PORTS, HOST, "1"), 0..70, share);
+            let window = Window::new(&test_run.run.whole());
+            let uses = uses(&test_run.run, &test_run.workload, at(window)).unwrap();
+            uses.iter().map(|it| (it.name.clone(), it.used)).collect::<Vec<_>>()
+        };
+        assert_eq!(of(0.9375), [("share of local ports in use".to_owned(), 0.9375)]);
+        assert_eq!(of(0.79), []);
     }
 }

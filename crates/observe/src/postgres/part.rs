@@ -41,9 +41,9 @@ impl Part {
             Part::Database => "SELECT pg_postmaster_start_time(), stats_reset, xact_commit, xact_rollback, blks_hit, \
                  blks_read, deadlocks, temp_bytes FROM pg_stat_database WHERE datname = current_database()"
                 .to_owned(),
-            // Without rights, rows of other roles are there too, but empty.
-            Part::Sessions => "SELECT coalesce(state, 'unknown'), CASE WHEN state = 'active' THEN wait_event_type END, \
-                 count(*), current_setting('max_connections') FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND \
+            // Without rights, rows of other roles are there too, but empty. Events of files that are synced are called WALSync, DataFileSync, SLRUSync.
+            Part::Sessions => "SELECT coalesce(state, 'unknown'), CASE WHEN state = 'active' AND wait_event_type = 'IO' AND \
+                 wait_event ~* 'sync$' THEN 'fsync' WHEN state = 'active' THEN wait_event_type END, count(*), current_setting('max_connections') FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND \
                  (backend_type = 'client backend' OR (backend_type IS NULL AND datid IS NOT NULL)) GROUP BY 1, 2 \
                  UNION ALL SELECT '', NULL, 0, current_setting('max_connections')"
                 .to_owned(),

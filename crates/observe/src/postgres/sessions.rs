@@ -7,7 +7,7 @@ use crate::notice::shortened;
 /// States of sessions that always have a series, if only with 0.
 const STATES: [&str; 3] = ["active", "idle", "idle in transaction"];
 /// Classes of wait events, likewise.
-const WAITS: [&str; 4] = ["Client", "IO", "LWLock", "Lock"];
+const WAITS: [&str; 5] = ["Client", "IO", "LWLock", "Lock", "fsync"];
 /// Bytes of a state's or class's name that are kept: PostgreSQL's own names have at most so many.
 const LONGEST_NAME: usize = 63;
 /// States, or classes of wait events, that have series.
@@ -110,6 +110,7 @@ mod tests {
         pg_waits{IO} 0
         pg_waits{LWLock} 0
         pg_waits{Lock} 3
+        pg_waits{fsync} 0
         pg_connections_limit{} 100
         ");
         assert_eq!(remark, None);

@@ -48,6 +48,12 @@ impl Keep {
         }
     }
 
+    /// Keep these names too.
+    pub(super) fn and(mut self, names: &[String]) -> Keep {
+        self.0.extend_from_slice(names);
+        self
+    }
+
     /// Whether a metric of this name is kept.
     pub(super) fn keeps(&self, name: &str) -> bool {
         self.0.iter().any(|pattern| matches(pattern.as_bytes(), name.as_bytes()))
@@ -123,6 +129,8 @@ mod tests {
             assert!(usual.keeps(name), "{name} shows a pool, a pause or calls");
         }
         assert!(!usual.keeps("http_requests_total"));
+        let needed = usual.and(&["http_requests_total".to_owned()]);
+        assert!(needed.keeps("http_requests_total") && needed.keeps("go_goroutines"));
     }
 
     proptest! {

@@ -15,7 +15,7 @@ const WORK: &str = "endpoint=\"work\"";
 fn watch(address: SocketAddr, keep: &[&str]) -> Looking {
     let keep: Vec<String> = keep.iter().map(|name| (*name).to_owned()).collect();
     let url = format!("http://{address}/metrics");
-    Looking::new(observe::prometheus("shop", &url, &keep, Duration::from_secs(1)).unwrap())
+    Looking::new(observe::prometheus("shop", &url, &keep, &[], Duration::from_secs(1)).unwrap())
 }
 
 /// Answers every request with `body`.

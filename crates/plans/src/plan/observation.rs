@@ -10,7 +10,9 @@ use super::value_use::ValueUse;
 use workload::address::wrong_address;
 use workload::model::{Phase, Target};
 use workload::nearest::nearest;
-use workload::observation::{CgroupRef, Mark, Observation, Postgres, ProfileMark, Prometheus, Redis};
+use workload::observation::{
+    CgroupRef, Mark, Observation, Pool, PoolSize, Postgres, ProfileMark, Prometheus, Redis,
+};
 use workload::secret_address::has_password;
 use workload::template::Value;
 use workload::units;
@@ -53,9 +55,37 @@ pub(super) fn read(section: &Section<'_>) -> (Observation, Vec<ValueUse>) {
             let url = read_url(&item, &["http", "https"], &mut uses)?;
             Some(url.trim_end_matches('/').to_owned())
         }),
+        pools: section.tables("pools", "pool").iter().filter_map(read_pool).collect(),
     };
+    if observation.prometheus.is_none() && !observation.pools.is_empty() {
+        section.issues.add(
+            &section.span,
+            "`pools` are read from metrics: `observe` needs `prometheus = \"http://HOST:PORT/metrics\"`",
+        );
+    }
     section.finish();
     (observation, uses)
+}
+
+/// Read one of `[[targets.NAME.observe.pools]]`.
+fn read_pool(section: &Section<'_>) -> Option<Pool> {
+    let metric = |key: &'static str| section.get(key).and_then(|item| Some(item.text()?.to_owned()));
+    let name = section.need("name", "`name = \"workers\"`").and_then(|item| Some(item.text()?.to_owned()));
+    let size = section.need("size", "`size = \"METRIC\"` or a number").and_then(|item| read_size(&item));
+    let [in_use, held, waited, waiting] = ["in_use", "held", "waited", "waiting"].map(metric);
+    section.finish();
+    if in_use.is_none() && held.is_none() {
+        let text = "a pool needs `in_use = \"METRIC\"`, or `held = \"METRIC\"` where a counter has the seconds for which it was held";
+        section.issues.add(&section.span, text);
+    }
+    Some(Pool { name: name?, in_use, held, size: size?, waited, waiting })
+}
+
+fn read_size(item: &Item<'_>) -> Option<PoolSize> {
+    if item.is_text() {
+        return Some(PoolSize::Metric(item.text()?.to_owned()));
+    }
+    Some(PoolSize::Of(u32::try_from(item.whole(1..=1_000_000)?).ok()?))
 }
 
 fn read_cgroup(section: &Section<'_>) -> Option<CgroupRef> {

@@ -1,22 +1,42 @@
 //! The metrics by which libraries and runtimes show their pools and pauses.
 
+use workload::observation::{Pool, PoolSize};
+
 /// What shows a pool. A name that is empty is not there.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct PoolMetrics {
+pub(super) struct PoolMetrics<'a> {
     /// The pool's name in a report.
-    pub(super) name: &'static str,
-    pub(super) in_use: &'static str,
+    pub(super) name: &'a str,
+    pub(super) in_use: &'a str,
     /// The seconds that it was held, added up, as a counter: more to the point than looks at what is in use.
-    pub(super) held: &'static str,
-    pub(super) limit: &'static str,
+    pub(super) held: &'a str,
+    pub(super) limit: &'a str,
     /// The seconds that were waited for it, as a counter.
-    pub(super) waited: &'static str,
+    pub(super) waited: &'a str,
     /// How many wait for it.
-    pub(super) waiting: &'static str,
+    pub(super) waiting: &'a str,
+}
+
+impl<'a> PoolMetrics<'a> {
+    /// Those that a plan names.
+    pub(super) fn of(pool: &'a Pool) -> PoolMetrics<'a> {
+        let name = |name: &'a Option<String>| name.as_deref().unwrap_or_default();
+        PoolMetrics {
+            name: &pool.name,
+            in_use: name(&pool.in_use),
+            held: name(&pool.held),
+            limit: match &pool.size {
+                PoolSize::Metric(name) => name,
+                PoolSize::Of(_) => "",
+            },
+            waited: name(&pool.waited),
+            waiting: name(&pool.waiting),
+        }
+    }
 }
 
 /// By library; what follows the convention of suffixes is found without them.
-pub(super) const POOLS: [PoolMetrics; 6] = [
+pub(super) const POOLS: [PoolMetrics<'static>; 6] = [
     // Go's database/sql, by the collector of client_golang.
     PoolMetrics {
         name: "database pool",

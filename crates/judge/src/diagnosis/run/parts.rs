@@ -83,6 +83,7 @@ impl Level {
 
 /// What was counted in each second of a run.
 struct BySecond<'a> {
+    workload: &'a Workload,
     figures: &'a Figures,
     /// Response times of correct answers that ended in it, added up, in microseconds.
     times_us: BTreeMap<u32, f64>,
@@ -101,9 +102,9 @@ struct Counted {
 }
 
 impl<'a> BySecond<'a> {
-    fn read(run: &dyn Run, figures: &'a Figures) -> Result<BySecond<'a>, ReadError> {
-        let mut all =
-            BySecond { figures, times_us: BTreeMap::new(), late: BTreeMap::new(), requests_each: 1.0 };
+    fn read(run: &dyn Run, workload: &'a Workload, figures: &'a Figures) -> Result<BySecond<'a>, ReadError> {
+        let (times_us, late) = (BTreeMap::new(), BTreeMap::new());
+        let mut all = BySecond { workload, figures, times_us, late, requests_each: 1.0 };
         let is_ok = |key: &Key| key.outcome.is_none_or(|outcome| outcome == Outcome::Ok);
         for (id, _) in select(run.keys(), Metric::ResponseTime, is_ok) {
             for (second, times) in run.histograms(id, run.whole())? {
@@ -141,7 +142,7 @@ impl<'a> BySecond<'a> {
                 .then(|| counted.arrivals as f64 * self.requests_each / length_s),
             completions_per_s,
             response_s,
-            resources: uses(run, UseWindow { window, completions_per_s, response_s })?,
+            resources: uses(run, self.workload, UseWindow { window, completions_per_s, response_s })?,
         })
     }
 
@@ -172,7 +173,7 @@ struct Part {
 
 /// The levels of a run, in order of time.
 pub(super) fn levels(run: &dyn Run, workload: &Workload, figures: &Figures) -> Result<Vec<Level>, ReadError> {
-    let mut by_second = BySecond::read(run, figures)?;
+    let mut by_second = BySecond::read(run, workload, figures)?;
     let is_load = |phase: &&PhaseWindow| !phase.name.starts_with("warm") && !Key::is_beside_load(&phase.name);
     let phases = figures.phases.iter().filter(is_load);
     let parts: Vec<Part> =

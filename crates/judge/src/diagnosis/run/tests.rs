@@ -151,7 +151,7 @@ fn what_a_target_used_around_its_restart_is_not_read() {
     run.run.observed(&Observed { notices: vec![notice], ..Observed::default() }).unwrap();
     let window = evidence::Window::new(&(STAIR_S + 10..STAIR_S + 15));
     let at = UseWindow { window, completions_per_s: 80.0, response_s: None };
-    assert_eq!(uses(&run.run, at).unwrap(), []);
+    assert_eq!(uses(&run.run, &run.workload, at).unwrap(), []);
     assert_eq!(diagnosis(&run).limit.as_deref(), Some("db of inventory"));
 }
 

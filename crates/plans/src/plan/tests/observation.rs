@@ -3,7 +3,7 @@
 use evidence::ProfileKind;
 
 use super::*;
-use workload::observation::{CgroupRef, Mark};
+use workload::observation::{CgroupRef, Mark, PoolSize};
 
 const OBSERVE: &str = r#"
 [targets.shop.observe]
@@ -51,6 +51,51 @@ fn errors_of_observers_are_reported() {
     ");
     assert_snapshot!(wrong("redis = \"redis://:${env.NONE}@h\""), @"plan.toml:13:9: the environment variable `NONE` is not set: `export NONE=…`");
     assert_snapshot!(wrong("container = \"a\"\ncgroup = \"/b\""), @"plan.toml:12:15: `observe` takes one of `cgroup` and `container`");
+}
+
+const POOLS: &str = r#"
+[targets.shop.observe]
+prometheus = "http://127.0.0.1:8080/metrics"
+[[targets.shop.observe.pools]]
+name = "stock connections"
+in_use = "stock_busy"
+size = 8
+waited = "stock_blocked_seconds"
+[[targets.shop.observe.pools]]
+name = "workers"
+held = "worker_busy_seconds"
+size = "workers"
+waiting = "jobs_waiting"
+"#;
+
+#[test]
+fn pools_are_described_by_their_metrics() {
+    let plan = load_with(&valid_with(POOLS), &[], &Overrides::default());
+    let pools =
+        plan.unwrap_or_else(|errors| panic!("{errors}")).workload.targets["shop"].observe.pools.clone();
+    let metrics = pools.iter().map(|pool| pool.metrics().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(
+        metrics.collect::<Vec<_>>(),
+        [vec!["stock_busy", "stock_blocked_seconds"], vec!["worker_busy_seconds", "jobs_waiting", "workers"]]
+    );
+    assert_eq!(pools[0].size, PoolSize::Of(8));
+}
+
+#[test]
+fn errors_of_pools_are_reported() {
+    let wrong = |observe: &str, pool: &str| {
+        let pool = format!("[targets.shop.observe]\n{observe}\n[[targets.shop.observe.pools]]\n{pool}\n");
+        errors(&valid_with(&pool), &[])
+    };
+    let page = "prometheus = \"http://h/metrics\"";
+    assert_snapshot!(wrong(page, "name = \"workers\"\nsize = 4"), @r#"plan.toml:14:1: a pool needs `in_use = "METRIC"`, or `held = "METRIC"` where a counter has the seconds for which it was held"#);
+    assert_snapshot!(wrong(page, "name = \"workers\"\nin_use = \"busy\""), @r#"plan.toml:14:1: pool needs `size`: `size = "METRIC"` or a number"#);
+    assert_snapshot!(wrong(page, "in_use = \"busy\"\nsize = 0\nwait = \"x\""), @r#"
+    plan.toml:14:1: pool needs `name`: `name = "workers"`
+    plan.toml:16:8: `size` takes a whole number from 1 to 1000000, not 0
+    plan.toml:17:1: pool has no key `wait`; write `think` in a step, such as `think = "1s"`
+    "#);
+    assert_snapshot!(wrong("", "name = \"workers\"\nin_use = \"busy\"\nsize = 4"), @r#"plan.toml:12:15: `pools` are read from metrics: `observe` needs `prometheus = "http://HOST:PORT/metrics"`"#);
 }
 
 #[test]
