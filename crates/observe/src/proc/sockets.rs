@@ -11,7 +11,8 @@ pub(crate) fn local_ports_in_use(sockstat: &str, range: &str) -> Option<f64> {
     let mut ends = range.split_ascii_whitespace().map(|end| end.parse::<u16>().ok());
     let (first, last) = (ends.next()??, ends.next()??);
     let ports = u32::from(last.checked_sub(first)?) + 1;
-    Some(f64::from(count("inuse")?.saturating_add(count("tw")?)) / f64::from(ports))
+    let sockets = count("inuse")?.saturating_add(count("tw")?);
+    Some((f64::from(sockets) / f64::from(ports)).min(1.0))
 }
 
 #[cfg(test)]
@@ -26,6 +27,7 @@ mod tests {
     #[test]
     fn sockets_in_use_and_in_time_wait_have_ports() {
         assert_eq!(local_ports_in_use(SOCKSTAT, "40000\t47999\n"), Some(0.5));
+        assert_eq!(local_ports_in_use(SOCKSTAT, "40000 41999"), Some(1.0), "both ends are counted");
         assert_eq!(local_ports_in_use("UDP: inuse 7\n", "40000 47999"), None);
         assert_eq!(local_ports_in_use(SOCKSTAT, "47999 40000"), None);
     }

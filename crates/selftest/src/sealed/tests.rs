@@ -78,6 +78,15 @@ fn practice_cases_are_seldom_named_wrongly() {
     assert!(highest > 3 * wrong.max(1), "{}", tables(&cases));
 }
 
+/// Of 300 without a wrong name, fewer than 1 % have one, with 95 % confidence.
+#[test]
+fn where_nothing_limits_nothing_is_named() {
+    let seeds = (1..).filter(|seed| SealedCase::draw(*seed).cause == Cause::Nothing);
+    let cases = judged(&seeds.take(300).collect::<Vec<_>>());
+    let counts = JudgedCase::counts(cases.iter(), NamedBy::Ledger);
+    assert_eq!((counts.right, counts.wrong, counts.none), (0, 0, 300));
+}
+
 #[test]
 fn the_sealed_seeds_are_those_whose_digest_was_there_before() {
     assert_eq!(conduct::manifest::sha256_hex(SEEDS.as_bytes()), DIGEST.trim());
